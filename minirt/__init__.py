@@ -1,0 +1,1 @@
+"""A small, exact, fast ONNX runtime in Python."""

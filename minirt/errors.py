@@ -1,0 +1,101 @@
+"""The exception tree.
+
+::
+
+    MinirtError
+    ├── ModelError        the file is wrong                       (also a ValueError)
+    │   ├── ParseError        bytes that are not what they claim
+    │   ├── SchemaError       names, attributes, operand counts and types
+    │   └── ShapeError        shapes that contradict each other
+    ├── UnsupportedError  valid ONNX that minirt does not implement
+    ├── InputError        the caller's feeds or arguments are wrong (also a ValueError)
+    └── ExecutionError    a kernel could not do its work          (also a RuntimeError)
+
+A message is one line: what is wrong, the numbers, where, and a hint. The
+code that finds a fault says only what it knows; whoever knows the node adds
+the location late, with :meth:`MinirtError.located`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Self
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = [
+    "ExecutionError",
+    "InputError",
+    "MinirtError",
+    "ModelError",
+    "ParseError",
+    "SchemaError",
+    "ShapeError",
+    "UnsupportedError",
+]
+
+
+class MinirtError(Exception):
+    """Base of every error that minirt raises on purpose."""
+
+    #: Where the fault is, as ``"Conv 'layer1/conv2' (node 12)"``; empty while unknown.
+    location: str = ""
+
+    def located(self, location: str) -> Self:
+        """Return this error with ``location`` in front of its message, unless it has one."""
+        if not self.location:
+            self.location = location
+            message = self.args[0] if self.args else ""
+            self.args = (f"{location}: {message}", *self.args[1:])
+        return self
+
+
+class ModelError(MinirtError, ValueError):
+    """The model contradicts the ONNX specification or itself."""
+
+
+class ParseError(ModelError):
+    """Bytes, or a payload in them, are not what they claim to be."""
+
+
+class SchemaError(ModelError):
+    """Names, attributes, operand counts or operand types are wrong."""
+
+
+class ShapeError(ModelError):
+    """Shapes contradict each other or the operator."""
+
+
+class UnsupportedError(MinirtError):
+    """The model is valid ONNX, but minirt does not implement a part of it.
+
+    ``op`` is the operator (``"ai.onnx.ml.SVMRegressor"``), ``opset`` the version
+    of its domain, ``dtype`` the element type; each is None where it plays no part.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        op: str | None = None,
+        opset: int | None = None,
+        dtype: str | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.op, self.opset, self.dtype = op, opset, dtype
+
+
+class InputError(MinirtError, ValueError):
+    """What the caller passed does not fit the model's inputs."""
+
+
+class ExecutionError(MinirtError, RuntimeError):
+    """A kernel met data that its operator does not allow.
+
+    ``node_path`` names the node, outermost graph first; ``types`` are the types of
+    its operands, as text.
+    """
+
+    def __init__(self, message: str, *, node_path: str = "", types: Sequence[str] = ()) -> None:
+        super().__init__(message)
+        self.node_path, self.types = node_path, tuple(types)

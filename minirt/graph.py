@@ -1,0 +1,111 @@
+"""A model in memory: values, nodes, graphs.
+
+Edges are object references, not names, so a rewrite never has to rename: an omitted
+optional operand is None, and a value knows the node that makes it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import numpy as np
+
+    from .types import Type
+
+__all__ = ["Graph", "Node", "Value"]
+
+
+@dataclass(eq=False, slots=True)
+class Value:
+    """An edge: a graph input, an initializer, or an output of ``producer``."""
+
+    name: str
+    type: Type | None = None
+    producer: Node | None = None
+    doc: str = ""
+
+    def __repr__(self) -> str:
+        return f"Value({self.name!r}, {self.type})"
+
+
+@dataclass(eq=False, slots=True)
+class Node:
+    """One operator application.
+
+    ``domain`` is "" for ai.onnx. ``opset`` is the version of its domain that the
+    model imports: it chooses the meaning. ``version`` is the opset whose form
+    (operands, attributes) the node has now, later after upgrades. Attributes are
+    Python values: int, float, str, lists of them, :class:`Graph`, arrays with their
+    type (:class:`~minirt.types.TensorType` with ``value``).
+    """
+
+    op_type: str
+    domain: str
+    opset: int
+    inputs: list[Value | None]
+    outputs: list[Value | None]
+    attributes: dict[str, Any] = field(default_factory=dict)
+    name: str = ""
+    index: int = -1
+    version: int = 0
+    overload: str = ""
+    doc: str = ""
+
+    @property
+    def qualified_name(self) -> str:
+        """``"Cast"``, or with its domain where that is not ai.onnx: ``"ai.onnx.ml.Scaler"``."""
+        return f"{self.domain}.{self.op_type}" if self.domain else self.op_type
+
+    @property
+    def location(self) -> str:
+        """Where an error happened: ``"Conv 'layer1/conv2' (node 12)"``."""
+        name = f" {self.name!r}" if self.name else ""
+        index = f" (node {self.index})" if self.index >= 0 else ""
+        return f"{self.qualified_name}{name}{index}"
+
+    def __repr__(self) -> str:
+        return f"<{self.location}>"
+
+
+@dataclass(eq=False, slots=True)
+class Graph:
+    """Nodes in an order in which every value is made before it is used.
+
+    ``initializers`` maps values to C-contiguous arrays of ``dtype.storage``; one whose
+    value is also in ``inputs`` is a default that a caller may override. ``captures``
+    are values of enclosing graphs that a subgraph uses.
+    """
+
+    name: str = ""
+    inputs: list[Value] = field(default_factory=list)
+    outputs: list[Value] = field(default_factory=list)
+    initializers: dict[Value, np.ndarray] = field(default_factory=dict)
+    nodes: list[Node] = field(default_factory=list)
+    captures: list[Value] = field(default_factory=list)
+    opsets: dict[str, int] = field(default_factory=dict)
+    ir_version: int = 0
+    doc: str = ""
+    producer: str = ""
+    metadata: dict[str, str] = field(default_factory=dict)
+
+    def values(self) -> Iterator[Value]:
+        """Every value of this graph, once, inputs first; those of subgraphs are not among them."""
+        seen: set[Value] = set()
+        sources = [self.inputs, self.initializers, *(n.outputs for n in self.nodes)]
+        for source in sources:
+            for value in source:
+                if value is not None and value not in seen:
+                    seen.add(value)
+                    yield value
+
+    def subgraphs(self) -> Iterator[tuple[Node, str, Graph]]:
+        """The graphs in attributes of this graph's own nodes, with node and attribute name."""
+        for node in self.nodes:
+            for name, attribute in node.attributes.items():
+                for item in attribute if isinstance(attribute, list) else [attribute]:
+                    if isinstance(item, Graph):
+                        yield node, name, item

@@ -1,0 +1,180 @@
+"""What an operator is, and how one is found.
+
+An operator is one function. Its positional parameters are the operands of the newest
+ONNX schema, by name; its keyword-only parameters are attributes, by name, always
+given (the schema fills defaults, so none stands here). It takes the operands' types
+and returns the type of the output (or a tuple of them) and how to run it::
+
+    @op("Relu")
+    def relu(X):
+        return X, lambda: kernels.relu(X)
+
+The second part is a thunk, called once types are concrete. It returns
+``run(*operands, *outputs)`` over flat, C-contiguous storage buffers; operands declared
+``type_only`` are left out, omitted ones are None. Instead of a thunk an operator may
+return :class:`Alias`, when its output is one of its operands under another type, or
+None, when every output type carries its value.
+
+Old nodes are rewritten to the newest form at load by functions registered with
+:func:`upgrade`; a second registration with ``since=`` exists only where a new version
+*means* something else in the same form.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ..graph import Graph, Node
+    from ..types import Type
+
+    #: ``run(*operands, *outputs)`` over flat storage buffers.
+    Run = Callable[..., None]
+    Thunk = Callable[[], Run]
+
+_F = TypeVar("_F", bound="Callable[..., Any]")
+
+__all__ = ["NEWEST_OPSETS", "Alias", "Operator", "find", "op", "operators", "upgrade", "upgrades"]
+
+#: The newest version of each domain that minirt implements. A newer onnx package
+#: brings newer ones; they are refused with both numbers until someone reads the change.
+NEWEST_OPSETS: dict[str, int] = {
+    "": 28,
+    "ai.onnx.ml": 5,
+    "ai.onnx.preview": 1,
+    "ai.onnx.preview.training": 1,
+}
+
+
+@dataclass(frozen=True)
+class Alias:
+    """An output that is the operand of this name, seen under the output's type."""
+
+    operand: str
+
+
+@dataclass(frozen=True)
+class Operator:
+    """A registered operator: its function, and the facts that it declares.
+
+    ``type_only`` names operands whose contents are never read, ``inplace`` operands
+    whose buffer an output of the same type may take over. ``newest_types`` lets a node
+    of any version have the types of the newest schema.
+    """
+
+    name: str
+    domain: str
+    since: int
+    function: Callable[..., tuple[Type | tuple[Type, ...], Thunk | Alias | None]]
+    type_only: frozenset[str] = frozenset()
+    inplace: tuple[str, ...] = ()
+    commutes: bool = False
+    deterministic: bool = True
+    newest_types: bool = False
+
+    @property
+    def operands(self) -> tuple[str, ...]:
+        """The names of the positional parameters."""
+        parameters = inspect.signature(self.function).parameters.values()
+        return tuple(p.name for p in parameters if p.kind is not p.KEYWORD_ONLY)
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """The names of the keyword-only parameters."""
+        parameters = inspect.signature(self.function).parameters.values()
+        return tuple(p.name for p in parameters if p.kind is p.KEYWORD_ONLY)
+
+
+_OPERATORS: dict[tuple[str, str], dict[int, Operator]] = {}
+_UPGRADES: dict[tuple[str, str], dict[int, Callable[[Node, Graph], None]]] = {}
+
+
+def op(
+    name: str,
+    *,
+    domain: str = "",
+    since: int = 1,
+    type_only: tuple[str, ...] = (),
+    inplace: tuple[str, ...] = (),
+    commutes: bool = False,
+    deterministic: bool = True,
+    newest_types: bool = False,
+) -> Callable[[_F], _F]:
+    """Register a function as the operator ``name`` from opset ``since`` to the next registration."""
+
+    def register(function: _F) -> _F:
+        versions = _OPERATORS.setdefault((domain, name), {})
+        if since in versions:
+            raise ValueError(f"{name}-{since} is registered twice")
+        versions[since] = Operator(
+            name,
+            domain,
+            since,
+            function,
+            frozenset(type_only),
+            inplace,
+            commutes,
+            deterministic,
+            newest_types,
+        )
+        return function
+
+    return register
+
+
+def upgrade(
+    *names: str, to: int, domain: str = ""
+) -> Callable[[Callable[[Node, Graph], None]], Callable[[Node, Graph], None]]:
+    """Register a rewrite of nodes from before opset ``to`` into their opset-``to`` form.
+
+    The function changes the node in place; new operands become initializers of the
+    graph that it is given.
+    """
+
+    def register(function: Callable[[Node, Graph], None]) -> Callable[[Node, Graph], None]:
+        for name in names:
+            steps = _UPGRADES.setdefault((domain, name), {})
+            if to in steps:
+                raise ValueError(f"{name} is upgraded to opset {to} twice")
+            steps[to] = function
+        return function
+
+    return register
+
+
+@cache
+def _load_families() -> None:
+    """Import every module of this package once: importing one registers its operators."""
+    package = importlib.import_module(__package__)
+    for module in pkgutil.iter_modules(package.__path__):
+        importlib.import_module(f"{__package__}.{module.name}")
+
+
+def find(domain: str, name: str, opset: int) -> Operator | None:
+    """The operator that ``name`` means at ``opset`` of ``domain``, None if there is none."""
+    _load_families()
+    versions = _OPERATORS.get((domain, name), {})
+    usable = [since for since in versions if since <= opset]
+    return versions[max(usable)] if usable else None
+
+
+def operators() -> list[Operator]:
+    """Every registered operator, by domain, name and version."""
+    _load_families()
+    return [
+        _OPERATORS[key][since] for key in sorted(_OPERATORS) for since in sorted(_OPERATORS[key])
+    ]
+
+
+def upgrades(domain: str, name: str, opset: int) -> list[tuple[int, Callable[[Node, Graph], None]]]:
+    """The rewrites that a node of ``opset`` still needs, oldest first, each with its opset."""
+    _load_families()
+    steps = _UPGRADES.get((domain, name), {})
+    return [(to, steps[to]) for to in sorted(steps) if to > opset]
