@@ -12,11 +12,11 @@ from typing import Any
 #: Which module has which name.
 _HOMES = {
     "Codec": "codecs",
-    "Kernel": "kernel",
+    "Kernel": "compiler",
     "decode": "codecs",
     "encode": "codecs",
     "has_half": "target",
-    "kernel": "kernel",
+    "kernel": "compiler",
 }
 
 __all__ = sorted(_HOMES)
