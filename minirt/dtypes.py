@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
 from functools import cached_property
+from typing import Any
 
 import ml_dtypes
 import numpy as np
@@ -207,7 +208,7 @@ def _row(
     kind: Kind,
     bits: int,
     storage: str,
-    public: object,
+    public: Any,
     proto_field: str,
     layout: Float | None = None,
 ) -> DType:

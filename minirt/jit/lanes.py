@@ -1,0 +1,141 @@
+"""One LLVM instruction each, on 32- and 64-bit integer lanes.
+
+Numba widens ``int32 op int32`` to int64, which halves the width of a vector and makes
+shifts wrong; these stay in the type that they are given. They wrap on overflow and are
+for kernels alone: called from Python they raise NotImplementedError.
+"""
+
+from __future__ import annotations
+
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+__all__ = [
+    "add",
+    "and_",
+    "ashr",
+    "bits",
+    "float_to_half",
+    "from_bits",
+    "half_to_float",
+    "lshr",
+    "or_",
+    "select",
+    "shl",
+    "smax",
+    "smin",
+    "sub",
+    "xor",
+]
+
+_INTEGERS = {types.int32: types.float32, types.int64: types.float64}
+_FLOATS = {types.float32: types.int32, types.float64: types.int64}
+_LLVM = {
+    types.int32: ir.IntType(32),
+    types.int64: ir.IntType(64),
+    types.float32: ir.FloatType(),
+    types.float64: ir.DoubleType(),
+}
+
+
+def _binary(name, emit):
+    """An intrinsic of two integers of one lane type that ``emit(builder, a, b)`` implements."""
+
+    def typed(typingctx, a, b):
+        if a not in _INTEGERS or a != b:
+            return None
+
+        def generate(context, builder, signature, arguments):
+            return emit(builder, *arguments)
+
+        return a(a, a), generate
+
+    typed.__name__ = typed.__qualname__ = name
+    typed.__doc__ = f"``{name.rstrip('_')}`` of two int32 or two int64."
+    return intrinsic(typed)
+
+
+def _minimum_or_maximum(name):
+    def emit(builder, a, b):
+        function = builder.module.declare_intrinsic(
+            f"llvm.{name}", [a.type], ir.FunctionType(a.type, [a.type, a.type])
+        )
+        return builder.call(function, [a, b])
+
+    return _binary(name, emit)
+
+
+add = _binary("add", lambda builder, a, b: builder.add(a, b))
+sub = _binary("sub", lambda builder, a, b: builder.sub(a, b))
+and_ = _binary("and_", lambda builder, a, b: builder.and_(a, b))
+or_ = _binary("or_", lambda builder, a, b: builder.or_(a, b))
+xor = _binary("xor", lambda builder, a, b: builder.xor(a, b))
+shl = _binary("shl", lambda builder, a, b: builder.shl(a, b))
+lshr = _binary("lshr", lambda builder, a, b: builder.lshr(a, b))
+ashr = _binary("ashr", lambda builder, a, b: builder.ashr(a, b))
+smin = _minimum_or_maximum("smin")
+smax = _minimum_or_maximum("smax")
+
+
+@intrinsic
+def select(typingctx, condition, a, b):
+    """``a`` where ``condition`` (boolean) holds, else ``b``: no branch, so loops vectorise."""
+    if condition != types.boolean or a != b:
+        return None
+
+    def generate(context, builder, signature, arguments):
+        return builder.select(*arguments)
+
+    return a(condition, a, b), generate
+
+
+@intrinsic
+def bits(typingctx, x):
+    """The bits of a float32 as int32, of a float64 as int64."""
+    if x not in _FLOATS:
+        return None
+
+    def generate(context, builder, signature, arguments):
+        return builder.bitcast(arguments[0], _LLVM[signature.return_type])
+
+    return _FLOATS[x](x), generate
+
+
+@intrinsic
+def from_bits(typingctx, x):
+    """The float32 that has the bits of an int32, the float64 of an int64."""
+    if x not in _INTEGERS:
+        return None
+
+    def generate(context, builder, signature, arguments):
+        return builder.bitcast(arguments[0], _LLVM[signature.return_type])
+
+    return _INTEGERS[x](x), generate
+
+
+@intrinsic
+def half_to_float(typingctx, x):
+    """float16 bits (uint16) to float32, exact; only where :func:`~minirt.jit.target.has_half`."""
+    if x != types.uint16:
+        return None
+
+    def generate(context, builder, signature, arguments):
+        return builder.fpext(builder.bitcast(arguments[0], ir.HalfType()), ir.FloatType())
+
+    return types.float32(x), generate
+
+
+@intrinsic
+def float_to_half(typingctx, x):
+    """float32 to float16 bits (uint16), to nearest even; only where the target has it.
+
+    There is none from float64 on purpose: LLVM aborts the process on it.
+    """
+    if x != types.float32:
+        return None
+
+    def generate(context, builder, signature, arguments):
+        return builder.bitcast(builder.fptrunc(arguments[0], ir.HalfType()), ir.IntType(16))
+
+    return types.uint16(x), generate
