@@ -107,7 +107,7 @@ def op(
     deterministic: bool = True,
     newest_types: bool = False,
 ) -> Callable[[_F], _F]:
-    """Register a function as the operator ``name`` from opset ``since`` to the next registration."""
+    """Register the operator ``name`` from opset ``since`` to the next registration."""
 
     def register(function: _F) -> _F:
         versions = _OPERATORS.setdefault((domain, name), {})
