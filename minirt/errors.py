@@ -18,10 +18,12 @@ the location late, with :meth:`MinirtError.located`.
 
 from __future__ import annotations
 
+from difflib import get_close_matches
+from itertools import islice
 from typing import TYPE_CHECKING, Self
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
 __all__ = [
     "ExecutionError",
@@ -32,6 +34,7 @@ __all__ = [
     "SchemaError",
     "ShapeError",
     "UnsupportedError",
+    "did_you_mean",
 ]
 
 
@@ -99,3 +102,14 @@ class ExecutionError(MinirtError, RuntimeError):
     def __init__(self, message: str, *, node_path: str = "", types: Sequence[str] = ()) -> None:
         super().__init__(message)
         self.node_path, self.types = node_path, tuple(types)
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """``"; did you mean 'x'?"`` for the known name nearest to ``name``, "" if none is near.
+
+    To be appended to a message about a name that is not known.
+    """
+    # Comparing costs microseconds a name, and a graph may have a million of them.
+    similar = (k for k in known if abs(len(k) - len(name)) <= 3)
+    nearest = get_close_matches(name, islice(similar, 20_000), n=1)
+    return f"; did you mean {nearest[0]!r}?" if nearest else ""

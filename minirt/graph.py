@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     import numpy as np
 
@@ -40,7 +40,12 @@ class Node:
     model imports: it chooses the meaning. ``version`` is the opset whose form
     (operands, attributes) the node has now, later after upgrades. Attributes are
     Python values: int, float, str, lists of them, :class:`Graph`, arrays with their
-    type (:class:`~minirt.types.TensorType` with ``value``).
+    type (:class:`~minirt.types.TensorType` with ``value``); ``defaults`` are those that
+    need not be said.
+
+    ``index`` is the position in the file. ``path`` says where the node's graph is: ""
+    for the model's own, else ``"If 'cond' (node 3) > then_branch"``. ``written_as`` is
+    the operator that the file names, where an upgrade has put another in its place.
     """
 
     op_type: str
@@ -54,6 +59,9 @@ class Node:
     version: int = 0
     overload: str = ""
     doc: str = ""
+    path: str = ""
+    written_as: str = ""
+    defaults: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def qualified_name(self) -> str:
@@ -62,10 +70,12 @@ class Node:
 
     @property
     def location(self) -> str:
-        """Where an error happened: ``"Conv 'layer1/conv2' (node 12)"``."""
+        """Where an error happened: ``"Conv 'layer1/conv2' (node 12)"``, outermost graph first."""
+        path = f"{self.path} > " if self.path else ""
+        domain = f"{self.domain}." if self.domain else ""
         name = f" {self.name!r}" if self.name else ""
         index = f" (node {self.index})" if self.index >= 0 else ""
-        return f"{self.qualified_name}{name}{index}"
+        return f"{path}{domain}{self.written_as or self.op_type}{name}{index}"
 
     def __repr__(self) -> str:
         return f"<{self.location}>"
@@ -109,3 +119,16 @@ class Graph:
                 for item in attribute if isinstance(attribute, list) else [attribute]:
                     if isinstance(item, Graph):
                         yield node, name, item
+
+    def graphs(self) -> Iterator[Graph]:
+        """This graph and all graphs in it, at any depth, outer ones first."""
+        found = [self]
+        for graph in found:
+            yield graph
+            found += (inner for _, _, inner in graph.subgraphs())
+
+    def __str__(self) -> str:
+        """The graph as text, a line a value; see :mod:`minirt.text`."""
+        from .text import graph_text
+
+        return graph_text(self)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _ROUND_MODES = ("up", "down", "nearest")
 
 
-@op("Cast", newest_types=True)
+@op("Cast", types_of="Cast")
 def cast(input, *, to, saturate, round_mode):
     """Each element of ``input`` as the type whose TensorProto.DataType code is ``to``."""
     dtype = BY_CODE.get(to)
@@ -30,7 +30,7 @@ def cast(input, *, to, saturate, round_mode):
     return _convert(input, dtype, saturate, round_mode)
 
 
-@op("CastLike", type_only=("target_type",), newest_types=True)
+@op("CastLike", type_only=("target_type",), types_of="Cast")
 def cast_like(input, target_type, *, saturate, round_mode):
     """Each element of ``input`` as the element type of ``target_type``, which is never read."""
     return _convert(input, target_type.dtype, saturate, round_mode)

@@ -26,7 +26,7 @@ import importlib
 import inspect
 import pkgutil
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
@@ -65,8 +65,9 @@ class Operator:
     """A registered operator: its function, and the facts that it declares.
 
     ``type_only`` names operands whose contents are never read, ``inplace`` operands
-    whose buffer an output of the same type may take over. ``newest_types`` lets a node
-    of any version have the types of the newest schema.
+    whose buffer an output of the same type may take over. ``types_of`` is the operator
+    whose newest schema says which types a node of any version may have, "" where the
+    node's own schema does.
     """
 
     name: str
@@ -77,15 +78,21 @@ class Operator:
     inplace: tuple[str, ...] = ()
     commutes: bool = False
     deterministic: bool = True
-    newest_types: bool = False
+    types_of: str = ""
 
-    @property
+    @cached_property
     def operands(self) -> tuple[str, ...]:
-        """The names of the positional parameters."""
+        """The names of the positional parameters; a variadic one (``*inputs``) is the last."""
         parameters = inspect.signature(self.function).parameters.values()
         return tuple(p.name for p in parameters if p.kind is not p.KEYWORD_ONLY)
 
-    @property
+    @cached_property
+    def is_variadic(self) -> bool:
+        """Whether the last operand may be there any number of times."""
+        parameters = inspect.signature(self.function).parameters.values()
+        return any(p.kind is p.VAR_POSITIONAL for p in parameters)
+
+    @cached_property
     def attributes(self) -> tuple[str, ...]:
         """The names of the keyword-only parameters."""
         parameters = inspect.signature(self.function).parameters.values()
@@ -105,7 +112,7 @@ def op(
     inplace: tuple[str, ...] = (),
     commutes: bool = False,
     deterministic: bool = True,
-    newest_types: bool = False,
+    types_of: str = "",
 ) -> Callable[[_F], _F]:
     """Register the operator ``name`` from opset ``since`` to the next registration."""
 
@@ -122,8 +129,9 @@ def op(
             inplace,
             commutes,
             deterministic,
-            newest_types,
+            types_of,
         )
+        find.cache_clear()
         return function
 
     return register
@@ -157,6 +165,7 @@ def _load_families() -> None:
         importlib.import_module(f"{__package__}.{module.name}")
 
 
+@cache
 def find(domain: str, name: str, opset: int) -> Operator | None:
     """The operator that ``name`` means at ``opset`` of ``domain``, None if there is none."""
     _load_families()
