@@ -140,19 +140,20 @@ class DType:
     @cached_property
     def largest(self) -> int | Fraction:
         """The largest finite value, exactly."""
-        if self.is_float:
-            value = self.value_of(self.largest_code)
-            return value if isinstance(value, Fraction) else Fraction(0)
         if self.kind is Kind.BOOL:
             return 1
-        return (1 << (self.bits - (self.kind is Kind.INT))) - 1
+        if self.is_integer:
+            return (1 << (self.bits - (self.kind is Kind.INT))) - 1
+        return self._finite(self.largest_code)
 
     @cached_property
     def smallest(self) -> int | Fraction:
         """The smallest (most negative) finite value, exactly."""
-        if self.is_float:
-            return -self.largest if self._float.signed else Fraction(2) ** -self._float.bias
-        return -(1 << (self.bits - 1)) if self.kind is Kind.INT else 0
+        if self.kind is Kind.INT:
+            return -(1 << (self.bits - 1))
+        if self.kind in (Kind.UINT, Kind.BOOL):
+            return 0
+        return -self.largest if self._float.signed else self._finite(0)
 
     def value_of(self, code: int) -> int | Fraction | str:
         """The exact value of ``code``: an int, a Fraction, or "nan", "inf", "-inf".
@@ -172,12 +173,15 @@ class DType:
             return "nan"
         if magnitude == self._inf_code and f.inf:
             return "-inf" if negative else "inf"
+        value = self._finite(magnitude)
+        return -value if negative else value
+
+    def _finite(self, magnitude: int) -> Fraction:
+        f = self._float
         exponent, fraction = magnitude >> f.man, magnitude & (1 << f.man) - 1
         if exponent == 0 and f.man:
-            value = Fraction(fraction, 1 << f.man) * Fraction(2) ** (1 - f.bias)
-        else:
-            value = (1 + Fraction(fraction, 1 << f.man)) * Fraction(2) ** (exponent - f.bias)
-        return -value if negative else value
+            return Fraction(fraction, 1 << f.man) * Fraction(2) ** (1 - f.bias)
+        return (1 + Fraction(fraction, 1 << f.man)) * Fraction(2) ** (exponent - f.bias)
 
     def _is_nan(self, code: int, magnitude: int) -> bool:
         return {
@@ -289,6 +293,9 @@ def find(key: object) -> DType | None:
     """
     if isinstance(key, DType):
         return key
+    if key is None or isinstance(key, bool):
+        # NumPy takes None for float64, and True would pass for the code 1.
+        return None
     if isinstance(key, (int, np.integer)):
         return BY_CODE.get(int(key))
     if isinstance(key, str) and key in BY_NAME:

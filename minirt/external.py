@@ -1,0 +1,249 @@
+"""Tensor data outside the model file.
+
+https://onnx.ai/onnx/repo-docs/ExternalData.html. A file is mapped, not read: a tensor
+is a view of the mapping, and its pages come from disk when a kernel first touches them.
+
+A model comes from strangers, so a location must stay in the model's folder, symbolic
+links resolved, and name a regular file. Links may lead out of it (hub caches keep their
+files behind such links) only when ``follow_symlinks`` allows that.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import mmap
+import os
+import re
+import stat
+from dataclasses import dataclass
+from pathlib import Path, PureWindowsPath
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from .errors import InputError, ParseError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from onnx import TensorProto
+
+    Buffer = bytes | bytearray | memoryview | mmap.mmap | np.ndarray
+
+__all__ = ["ExternalData", "Location"]
+
+_SPECIAL_FILES = {
+    stat.S_IFDIR: "a directory",
+    stat.S_IFIFO: "a FIFO",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFBLK: "a device",
+    stat.S_IFCHR: "a device",
+}
+
+# O_NONBLOCK: a FIFO put in the file's place after the check must not hang the open.
+_OPEN_FLAGS = (
+    os.O_RDONLY
+    | getattr(os, "O_CLOEXEC", 0)
+    | getattr(os, "O_NONBLOCK", 0)
+    | getattr(os, "O_NOFOLLOW", 0)
+)
+
+
+class Location(NamedTuple):
+    """Where the payload of one tensor is: ``external_data``, checked.
+
+    ``path`` is relative to the model's folder; ``offset`` and ``length`` are in bytes;
+    ``checksum`` is the SHA1 of the whole file, in hex. ``length`` None means as many
+    bytes as the tensor needs, ``checksum`` "" that there is none.
+    """
+
+    path: str
+    offset: int
+    length: int | None
+    checksum: str
+
+    @classmethod
+    def of(cls, tensor: TensorProto, where: str) -> Location:
+        """The location that ``tensor`` gives; ParseError if it is not a valid one.
+
+        Keys that ONNX does not define are ignored.
+        """
+        entries: dict[str, str] = {}
+        for entry in tensor.external_data:
+            if entry.key in entries:
+                raise ParseError(f"{where} has two external_data entries {entry.key!r}")
+            entries[entry.key] = entry.value
+        path = entries.get("location", "")
+        if not path:
+            raise ParseError(f"{where} is stored externally, but external_data has no 'location'")
+        if isinstance(path, bytes) or "\0" in path:
+            raise ParseError(f"{where} is stored in {path!r}, which is no file name")
+        return cls(
+            path,
+            _size(entries, "offset", where) or 0,
+            _size(entries, "length", where),
+            str(entries.get("checksum", "")).lower(),
+        )
+
+
+def _size(entries: dict[str, str], key: str, where: str) -> int | None:
+    text = entries.get(key)
+    if text is None:
+        return None
+    # Nineteen digits hold every file size; int() itself takes signs, blanks and underscores.
+    if not isinstance(text, str) or not re.fullmatch("[0-9]{1,19}", text):
+        raise ParseError(f"{where} has external_data {key} {text!r}, which is no size in bytes")
+    return int(text)
+
+
+@dataclass(frozen=True)
+class _Source:
+    """A file or buffer: its bytes, and what the file looked like when it was mapped."""
+
+    data: np.ndarray
+    state: tuple[int, ...] = ()
+
+
+class ExternalData:
+    """The bytes of tensors that one model keeps outside its own file.
+
+    ``folder`` is the model's; ``buffers`` maps locations, as the model writes them, to
+    contents that stand in for files (their memory is shared, so leave it unchanged).
+    With neither, every :meth:`read` raises an InputError that says what to pass.
+    ``follow_symlinks`` allows links that lead out of the folder.
+    """
+
+    def __init__(
+        self,
+        folder: str | os.PathLike[str] | None = None,
+        *,
+        buffers: Mapping[str, Buffer] | None = None,
+        follow_symlinks: bool = False,
+    ) -> None:
+        self.folder = None if folder is None else Path(os.path.realpath(folder))
+        self.follow_symlinks = follow_symlinks
+        self._buffers = {
+            path: _Source(_bytes_of(buffer, path)) for path, buffer in (buffers or {}).items()
+        }
+        self._sources: dict[str, _Source] = {}
+        self._verified: set[tuple[str, str]] = set()
+
+    def read(self, location: Location, size: int, where: str) -> np.ndarray:
+        """The ``size`` bytes of a payload as a read-only, 1-D uint8 array, without a copy.
+
+        A file is opened, mapped and, if ``location`` has a checksum, verified when its
+        first tensor is read; at every later one it must not have changed. ``where``
+        begins the message of an error: ParseError for a location that is refused, a file
+        that cannot be read or is too short; InputError if there is nowhere to look.
+        """
+        where = f"{where} is stored in {location.path!r}"
+        source = self._source(location.path, where)
+        if location.checksum:
+            self._verify(location, source, where)
+        start, end = location.offset, location.offset + size
+        if end > source.data.size:
+            raise ParseError(
+                f"{where} at bytes {start} to {end}, but that has only {source.data.size}"
+            )
+        return source.data[start:end]
+
+    def check_unchanged(self) -> None:
+        """Raise ParseError if a mapped file is no longer what it was when it was mapped.
+
+        To read from a mapping whose file became shorter ends the process.
+        """
+        for path, source in self._sources.items():
+            if _state_of(path) != source.state:
+                raise ParseError(f"{path!r} has changed since the model was loaded")
+
+    def _source(self, path: str, where: str) -> _Source:
+        if path in self._buffers:
+            return self._buffers[path]
+        file = self._resolve(path, where)
+        known = self._sources.get(file)
+        if known is None:
+            known = self._sources[file] = _map(file, where)
+        elif _state_of(file) != known.state:
+            raise ParseError(f"{where}, which has changed since the model was loaded")
+        return known
+
+    def _resolve(self, path: str, where: str) -> str:
+        """The real path of the file at location ``path``."""
+        windows = PureWindowsPath(path)
+        if path[0] in "/\\" or windows.is_absolute() or (os.name == "nt" and windows.drive):
+            raise ParseError(f"{where}, an absolute path; it must be relative to the model")
+        if ".." in re.split(r"[/\\]", path):
+            raise ParseError(f"{where}; '..' is not allowed there")
+        if self.folder is None:
+            hint = "load the model from a path, or pass base_dir= or external={location: bytes}"
+            if self._buffers:
+                hint = f"external= has {', '.join(map(repr, list(self._buffers)[:5]))}"
+            raise InputError(f"{where}, outside of the model: {hint}")
+        file = os.path.realpath(self.folder / path)
+        if not self.follow_symlinks and not Path(file).is_relative_to(self.folder):
+            raise ParseError(
+                f"{where}, a link out of the model's folder, to {file!r}; "
+                "pass follow_symlinks=True if you trust the model"
+            )
+        return file
+
+    def _verify(self, location: Location, source: _Source, where: str) -> None:
+        if (location.path, location.checksum) in self._verified:
+            return
+        digest = hashlib.sha1(source.data.data, usedforsecurity=False).hexdigest()
+        if digest != location.checksum:
+            raise ParseError(
+                f"{where} with checksum {location.checksum!r}, but the SHA1 of that is {digest!r}"
+            )
+        self._verified.add((location.path, location.checksum))
+
+
+def _bytes_of(buffer: Buffer, path: str) -> np.ndarray:
+    try:
+        data = np.frombuffer(buffer, np.uint8)
+    except (TypeError, ValueError, BufferError):
+        raise InputError(
+            f"external[{path!r}] must be a contiguous buffer of bytes, not {type(buffer).__name__}"
+        ) from None
+    data.flags.writeable = False
+    return data
+
+
+def _map(file: str, where: str) -> _Source:
+    """Map the regular file ``file``, whose path has no links."""
+    try:
+        # Before the open as well: to open a device can have effects.
+        _require_regular(os.stat(file, follow_symlinks=False), where)
+        descriptor = os.open(file, _OPEN_FLAGS)
+        try:
+            status = os.fstat(descriptor)
+            _require_regular(status, where)
+            data = np.empty(0, np.uint8)
+            if status.st_size:  # nothing cannot be mapped
+                mapped = mmap.mmap(descriptor, status.st_size, access=mmap.ACCESS_READ)
+                data = np.frombuffer(mapped, np.uint8)
+        finally:
+            os.close(descriptor)
+    except FileNotFoundError:
+        raise ParseError(f"{where}, but there is no file {file!r}") from None
+    except (OSError, ValueError) as error:
+        raise ParseError(f"{where}, which cannot be read: {error}") from None
+    return _Source(data, _state(status))
+
+
+def _require_regular(status: os.stat_result, where: str) -> None:
+    if not stat.S_ISREG(status.st_mode):
+        kind = _SPECIAL_FILES.get(stat.S_IFMT(status.st_mode), "no regular file")
+        raise ParseError(f"{where}, which is {kind}")
+
+
+def _state_of(file: str) -> tuple[int, ...]:
+    """What changes when a file does; empty if it is gone."""
+    try:
+        return _state(os.stat(file))
+    except OSError:
+        return ()
+
+
+def _state(status: os.stat_result) -> tuple[int, ...]:
+    return status.st_size, status.st_mtime_ns, status.st_ino
