@@ -1,0 +1,92 @@
+"""Every numeric conversion kernel, code by code, against exact arithmetic.
+
+Sources of at most 16 bits are tried with every code. Wider ones are tried around every
+boundary of the destination (:func:`cast_data.codes`).
+"""
+
+from __future__ import annotations
+
+import exact
+import exact_arrays
+import numpy as np
+import pytest
+from cast_data import PAIRS, Mode, assert_codes, codes, from_storage, pair_id, to_storage
+
+from minirt import kernels
+from minirt.dtypes import BY_NAME
+
+pytestmark = pytest.mark.slow
+
+every_pair = pytest.mark.parametrize("pair", PAIRS, ids=pair_id)
+
+#: More elements than any threshold for threads, and no multiple of any block.
+MANY = (1 << 21) + 4099
+
+
+def bind(src: str, mode: Mode, size: int):
+    """The kernel for ``size`` elements."""
+    dst, saturate, round_mode = mode
+    return kernels.convert(
+        BY_NAME[src], BY_NAME[dst], size, saturate=saturate, round_mode=round_mode
+    )
+
+
+def run(src: str, mode: Mode, source: np.ndarray) -> np.ndarray:
+    """The codes that the kernel makes of ``source``."""
+    out = np.empty(source.size, BY_NAME[mode.dst].storage)
+    bind(src, mode, source.size)(to_storage(source, src), out)
+    return from_storage(out)
+
+
+def expected(src: str, mode: Mode, source: np.ndarray) -> np.ndarray:
+    """What the oracle makes of ``source``; the slow one where there are few codes."""
+    if exact.bits_of(src) > 8:
+        return exact_arrays.cast(source, src, *mode)
+    return np.array([exact.cast(int(code), src, *mode) for code in source], np.uint64)
+
+
+@every_pair
+def test_values(pair: tuple[str, Mode]) -> None:
+    src, mode = pair
+    source = codes(src, mode.dst)
+    assert_codes(run(src, mode, source), expected(src, mode, source), source, src, mode)
+
+
+@every_pair
+def test_position_in_the_array_does_not_matter(pair: tuple[str, Mode]) -> None:
+    """Every length to 70, at odd offsets: vector loops and their tails, and no byte beyond."""
+    src, mode = pair
+    source = np.resize(interesting(src, mode), 80)
+    right = expected(src, mode, source)
+    buffer = to_storage(source, src)
+    storage = BY_NAME[mode.dst].storage
+    untouched = np.full(90 * storage.itemsize, 0xA5, np.uint8).view(storage)
+    for size in range(71):
+        start, at = size % 7, (5 * size + 1) % 8
+        out = untouched.copy()
+        bind(src, mode, size)(buffer[start : start + size], out[at : at + size])
+        here = slice(start, start + size)
+        assert_codes(from_storage(out[at : at + size]), right[here], source[here], src, mode)
+        out[at : at + size] = untouched[0]
+        assert out.tobytes() == untouched.tobytes(), f"{size} elements: wrote beyond the end"
+
+
+@every_pair
+def test_threads_give_the_same_bits(pair: tuple[str, Mode]) -> None:
+    src, mode = pair
+    few = interesting(src, mode, 9973)
+    right = expected(src, mode, few)
+    source = to_storage(np.resize(few, MANY), src)
+    out = np.empty(MANY, BY_NAME[mode.dst].storage)
+    bind(src, mode, MANY)(source, out)
+    repeated = np.resize(to_storage(right, mode.dst), MANY)
+    if out.tobytes() != repeated.tobytes():
+        sources, rights = np.resize(few, MANY), np.resize(right, MANY)
+        assert_codes(from_storage(out), rights, sources, src, mode)
+
+
+def interesting(src: str, mode: Mode, count: int = 67) -> np.ndarray:
+    """At most ``count`` codes of ``src``, from all over, in no order."""
+    source = codes(src, mode.dst)
+    order = np.random.default_rng(7).permutation(source.size)
+    return source[order[:count]]
