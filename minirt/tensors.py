@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from .types import Shape
 
 __all__ = [
+    "MAP_KEYS",
     "MAX_DEPTH",
     "element_type",
     "from_proto",
@@ -58,7 +59,8 @@ _FIELDS = {
     "uint64_data": np.dtype("u8"),
 }
 
-_MAP_KEYS = frozenset(d for d in BY_CODE.values() if d.is_integer and d.bits >= 8) | {
+#: The element types of map keys: integers of whole bytes, and text.
+MAP_KEYS = frozenset(d for d in BY_CODE.values() if d.is_integer and d.bits >= 8) | {
     BY_NAME["string"]
 }
 
@@ -138,7 +140,7 @@ def to_proto(array: np.ndarray, dtype: DType, name: str = "") -> TensorProto:
             f"{TensorType(dtype, array.shape)} takes {size} bytes; a protobuf message holds "
             f"at most {_PROTOBUF_LIMIT}"
         )
-    tensor = TensorProto(data_type=dtype.code, dims=array.shape, name=name)
+    tensor = TensorProto(data_type=dtype.code, dims=array.shape, name=name or None)
     if dtype.kind is Kind.STRING:
         tensor.string_data.extend(_encoded(array))
     elif dtype.is_packed:
@@ -206,7 +208,7 @@ def _type(proto: TypeProto, where: str, depth: int) -> Type | None:
             return OptionalType(_type(proto.optional_type.elem_type, where, depth + 1))
         case "map_type":
             key = element_type(proto.map_type.key_type, f"the map key of {where}")
-            if key not in _MAP_KEYS:
+            if key not in MAP_KEYS:
                 raise ParseError(f"{where} is a map from {key}; keys are integers or strings")
             return MapType(key, _type(proto.map_type.value_type, where, depth + 1))
         case None:

@@ -1,0 +1,144 @@
+"""Sparse tensors: the elements that are not zero, and where they are.
+
+https://github.com/onnx/onnx/blob/main/onnx/onnx.in.proto (SparseTensorProto).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import TYPE_CHECKING
+
+import numpy as np
+from onnx import SparseTensorProto
+
+from .dtypes import BY_NAME, find
+from .errors import InputError, ParseError, UnsupportedError
+from .tensors import from_proto, to_proto
+
+if TYPE_CHECKING:
+    from .dtypes import DType
+    from .external import ExternalData
+
+__all__ = ["DENSE_LIMIT", "SparseTensor", "sparse_from_proto", "sparse_to_proto"]
+
+#: The most bytes that :meth:`SparseTensor.dense` makes unless told otherwise.
+DENSE_LIMIT = 1 << 30
+
+_INT64 = BY_NAME["int64"]
+
+
+@dataclass(frozen=True, eq=False)
+class SparseTensor:
+    """A tensor of ``shape`` that is zero (strings: empty) but for ``values`` at ``indices``.
+
+    ``values`` is 1-D, of any element type, in storage or public form. ``indices`` is
+    int64: a position in C order a value (``[n]``), or an index a value (``[n, rank]``),
+    in ascending order without duplicates. Raises InputError where that is not so.
+    """
+
+    values: np.ndarray
+    indices: np.ndarray
+    shape: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        count, rank = self.values.size, len(self.shape)
+        if self.values.ndim != 1:
+            raise InputError(f"values have shape {list(self.values.shape)}, not one dimension")
+        if any(dim < 0 for dim in self.shape):
+            raise InputError(f"shape {list(self.shape)} has a negative dimension")
+        if self.indices.dtype != np.int64:
+            raise InputError(f"indices are {self.indices.dtype}, not int64")
+        if self.indices.shape not in ((count,), (count, rank)):
+            raise InputError(
+                f"indices have shape {list(self.indices.shape)}; {count} values in a tensor of "
+                f"rank {rank} need [{count}] or [{count},{rank}]"
+            )
+        self._require_in_range()
+        self._require_ascending()
+
+    def dense(self, *, limit: int = DENSE_LIMIT) -> np.ndarray:
+        """All elements, as a new array of ``shape`` and the type of ``values``.
+
+        Raises UnsupportedError if that takes more than ``limit`` bytes, before it is
+        allocated: a few bytes of a file can ask for any amount of memory.
+        """
+        # NumPy counts the bytes of an empty array without its zeros.
+        size = prod(dim or 1 for dim in self.shape) * self.values.itemsize
+        if size > limit:
+            raise UnsupportedError(
+                f"a sparse tensor of shape {list(self.shape)} takes {size} bytes when dense, "
+                f"over the limit of {limit}"
+            )
+        text = self.values.dtype == object
+        dense = np.full(self.shape, "", object) if text else np.zeros(self.shape, self.values.dtype)
+        dense.reshape(-1)[self._positions()] = self.values
+        return dense
+
+    def _positions(self) -> np.ndarray:
+        if self.indices.ndim == 1:
+            return self.indices
+        positions = np.zeros(self.values.size, np.int64)
+        for axis, dim in enumerate(self.shape):
+            positions = positions * dim + self.indices[:, axis]
+        return positions
+
+    def _columns(self) -> list[tuple[np.ndarray, int]]:
+        """What each index consists of, most significant part first, with the bound of each."""
+        if self.indices.ndim == 1:
+            return [(self.indices, prod(self.shape))]
+        return [(self.indices[:, axis], dim) for axis, dim in enumerate(self.shape)]
+
+    def _require_in_range(self) -> None:
+        for column, bound in self._columns():
+            outside = np.flatnonzero((column < 0) | (column >= bound))
+            if outside.size:
+                place = int(outside[0])
+                raise InputError(
+                    f"index {self.indices[place].tolist()} of value {place} is outside of "
+                    f"shape {list(self.shape)}"
+                )
+
+    def _require_ascending(self) -> None:
+        step = np.zeros(max(self.values.size - 1, 0), np.int64)
+        for column, _ in reversed(self._columns()):
+            ahead = np.diff(column)
+            step = np.where(ahead == 0, step, ahead)
+        stuck = np.flatnonzero(step <= 0)
+        if stuck.size:
+            place = int(stuck[0])
+            raise InputError(
+                f"index {self.indices[place + 1].tolist()} of value {place + 1} comes after "
+                f"{self.indices[place].tolist()}; indices ascend without duplicates"
+            )
+
+
+def sparse_from_proto(
+    sparse: SparseTensorProto, *, where: str = "", external: ExternalData | None = None
+) -> SparseTensor:
+    """``sparse`` with its values in storage form, of ``find(sparse.values.data_type)``.
+
+    ``where`` and ``external`` are as for :func:`~minirt.tensors.from_proto`. Indices may
+    be left out where there are no values. Raises ParseError where a part contradicts
+    another; UnsupportedError for float8e8m0, which has no zero.
+    """
+    where = where or f"sparse tensor {sparse.values.name!r}"
+    values = from_proto(sparse.values, where=f"the values of {where}", external=external)
+    if find(sparse.values.data_type) is BY_NAME["float8e8m0"]:
+        raise UnsupportedError(f"{where} is float8e8m0, which has no zero", dtype="float8e8m0")
+    indices = np.empty(0, np.int64)
+    if sparse.HasField("indices") or values.size:
+        indices = from_proto(sparse.indices, where=f"the indices of {where}", external=external)
+    try:
+        return SparseTensor(values, indices, tuple(sparse.dims))
+    except InputError as error:
+        raise ParseError(f"{where}: {error}") from None
+
+
+def sparse_to_proto(sparse: SparseTensor, dtype: DType, name: str = "") -> SparseTensorProto:
+    """``sparse``, whose values are in storage form of ``dtype``, as a SparseTensorProto."""
+    return SparseTensorProto(
+        values=to_proto(sparse.values, dtype, name),
+        indices=to_proto(sparse.indices, _INT64),
+        dims=sparse.shape,
+    )
