@@ -13,10 +13,14 @@ from typing import Any
 _HOMES = {
     "Codec": "codecs",
     "Kernel": "compiler",
+    "Packed": "compiler",
+    "cache_clear": "cache",
+    "cache_info": "cache",
     "decode": "codecs",
     "encode": "codecs",
     "has_half": "target",
     "kernel": "compiler",
+    "statistics": "compiler",
 }
 
 __all__ = sorted(_HOMES)

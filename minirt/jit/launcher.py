@@ -1,0 +1,209 @@
+"""Running a serially compiled kernel in blocks, on several threads.
+
+A kernel is reached through its native address: no parallel code is compiled, and what
+the threads run is the very code of the serial call. Between the pool, which knows only
+block numbers, and the kernel, whose arguments are laid out as Numba likes them, stands a
+*trampoline*: a few instructions, made once for each layout of arguments, that read a
+table of 64-bit words and call the kernel for one range of blocks.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.registry import cpu_target
+from numba.np.arrayobj import populate_array
+from numba.np.numpy_support import as_dtype
+
+from .threads import pool, resolve
+
+__all__ = ["ALIGNMENT", "PAYS", "Launch", "Slot", "share"]
+
+#: Blocks are multiples of so many elements: even at two bits an element one begins on a
+#: cache line of its own, and groups of packed elements are never cut.
+ALIGNMENT = 512
+#: Bytes of all arrays, times the kernel's cost, from which a second thread pays.
+PAYS = 6 << 20
+#: Elements of a block, at most: a few tens of microseconds of work.
+_LARGEST_BLOCK = 64 << 10
+_BLOCKS_A_THREAD = 8  # so that a thread that is late costs little
+
+# The words before those of the arguments; the first three are what the pool looks at.
+_FIRST, _BLOCKS, _STEP, _KERNEL, _SIZE, _BLOCK, _FAILED, _HEADER = range(8)
+
+
+@dataclass(frozen=True)
+class Slot:
+    """How a trampoline makes one argument.
+
+    ``bits`` is how far an array advances with each element, None where it is passed
+    whole; it may be less than the array's own item: packed elements.
+    """
+
+    type: types.Type
+    bits: int | None = None
+
+    @property
+    def dtype(self) -> np.dtype:
+        """The NumPy type of an array's items, or of a number."""
+        return as_dtype(getattr(self.type, "dtype", self.type))
+
+    @property
+    def words(self) -> int:
+        """Words of the table: address, items of a whole array, or number; none for a codec."""
+        if isinstance(self.type, types.Array):
+            return 1 if self.bits else 2
+        return 0 if isinstance(self.type, types.Opaque) else 1
+
+    def items(self, size: int) -> int:
+        """How many items an array of ``size`` elements has."""
+        bits = self.dtype.itemsize * 8
+        return -(-size * (self.bits or bits) // bits)
+
+    def canonical(self) -> Slot:
+        """The same layout, whatever elements mean: float32 and int32 share a trampoline."""
+        if isinstance(self.type, types.Array):
+            item = types.CharSeq(self.dtype.itemsize)
+            return Slot(types.Array(item, 1, "C"), self.bits)
+        return Slot(types.voidptr) if self.words == 0 else self
+
+
+def share(slots: Sequence[Slot], size: int, cost: float, threads: int | None) -> int:
+    """How many threads should run a kernel over ``size`` elements: 1, or all there are."""
+    bits = sum(slot.bits or 0 for slot in slots)
+    return resolve(threads) if size * bits / 8 * cost >= PAYS else 1
+
+
+class Launch:
+    """A kernel at ``address`` with all arguments but the arrays that a call gives.
+
+    ``arguments`` has a number or an array for each slot; anything else is no part of the
+    table: an array that the call gives, or a codec.
+    """
+
+    def __init__(
+        self, address: int, slots: Sequence[Slot], arguments: Sequence[Any], size: int, threads: int
+    ) -> None:
+        self._trampoline = _trampoline(tuple(slot.canonical() for slot in slots))[1]
+        block = min(-(-size // (threads * _BLOCKS_A_THREAD)), _LARGEST_BLOCK)
+        block = -(-block // ALIGNMENT) * ALIGNMENT
+        blocks = -(-size // block)
+        self._threads = min(threads, blocks)
+        self._bound = arguments  # keeps their memory
+        self._given: list[tuple[int, int]] = []
+        table = np.zeros(_HEADER + sum(slot.words for slot in slots), np.uint64)
+        table[:_HEADER] = 0, blocks, 1, address, size, block, 0
+        at = _HEADER
+        for slot, argument in zip(slots, arguments, strict=True):
+            self._enter(table, at, slot, argument)
+            at += slot.words
+        self._table, self._words = table.tobytes(), ctypes.c_uint64 * at
+
+    def _enter(self, table: np.ndarray, at: int, slot: Slot, argument: Any) -> None:
+        if not isinstance(slot.type, types.Array):
+            if slot.words:
+                table[at : at + 1].view(slot.dtype)[0] = argument
+        elif isinstance(argument, np.ndarray):
+            table[at : at + slot.words] = (_address(argument), argument.size)[: slot.words]
+        else:
+            self._given.append((at, slot.words))
+
+    def __call__(self, *arrays: np.ndarray) -> bool:
+        """Run all blocks; whether each of them succeeded."""
+        table = self._words.from_buffer_copy(self._table)
+        for (at, words), array in zip(self._given, arrays, strict=True):
+            table[at] = _address(array)
+            if words == 2:
+                table[at + 1] = array.size
+        pool().run(self._trampoline, ctypes.addressof(table), self._threads)
+        return not table[_FAILED]
+
+
+def _address(array: np.ndarray) -> int:
+    return int(array.__array_interface__["data"][0])
+
+
+_serial = itertools.count()
+
+
+@cache
+def _trampoline(layout: tuple[Slot, ...]) -> tuple[Any, int]:
+    """The library that keeps a trampoline alive, and its address."""
+    context = cpu_target.target_context
+    name = f"minirt.trampoline.{next(_serial)}"
+    pointer = context.get_value_type(types.CPointer(types.intp))
+    with global_compiler_lock:
+        library = context.codegen().create_library(name)
+        module = library.create_ir_module(name)
+        function = ir.Function(module, ir.FunctionType(ir.VoidType(), [pointer] * 4), name)
+        builder = ir.IRBuilder(function.append_basic_block())
+        first, count, _, table = function.args
+        _Trampoline(context, builder, table).call(layout, builder.load(first), builder.load(count))
+        builder.ret_void()
+        library.add_ir_module(module)
+        library.finalize()
+        return library, library.get_pointer_to_function(name)
+
+
+class _Trampoline:
+    """Writes the instructions of a trampoline that reads ``table``."""
+
+    def __init__(self, context: Any, builder: ir.IRBuilder, table: ir.Value) -> None:
+        self.context, self.builder, self.table = context, builder, table
+        self.intp = context.get_value_type(types.intp)
+
+    def word(self, index: int) -> ir.Value:
+        return self.builder.gep(self.table, [self.intp(index)])
+
+    def read(self, index: int) -> ir.Value:
+        return self.builder.load(self.word(index))
+
+    def call(self, layout: tuple[Slot, ...], first: ir.Value, count: ir.Value) -> None:
+        """Call the kernel for ``count`` blocks from ``first`` on; note in the table if it fails."""
+        b = self.builder
+        start = b.mul(first, self.read(_BLOCK))
+        stop = b.add(start, b.mul(count, self.read(_BLOCK)))
+        size = self.read(_SIZE)
+        stop = b.select(b.icmp_signed("<", stop, size), stop, size)
+        values, at = [], _HEADER
+        for slot in layout:
+            values.append(self.argument(slot, at, start, b.sub(stop, start)))
+            at += slot.words
+        convention, kinds = self.context.call_conv, [slot.type for slot in layout]
+        kind = convention.get_function_type(types.none, kinds)
+        kernel = b.inttoptr(self.read(_KERNEL), kind.as_pointer())
+        status, _ = convention.call_function(b, kernel, types.none, kinds, values)
+        with b.if_then(status.is_error, likely=False):
+            b.store_atomic(self.intp(1), self.word(_FAILED), "monotonic", 8)
+
+    def argument(self, slot: Slot, at: int, start: ir.Value, size: ir.Value) -> ir.Value:
+        """The kernel's argument for ``size`` elements from ``start`` on."""
+        if not slot.words:
+            return self.context.get_constant_null(slot.type)
+        if not isinstance(slot.type, types.Array):
+            number = self.context.get_data_type(slot.type).as_pointer()
+            address = self.builder.bitcast(self.word(at), number)
+            return self.context.unpack_value(self.builder, slot.type, address)
+        if not slot.bits:
+            return self.array(slot.type, self.read(at), self.read(at + 1))
+        b, bits = self.builder, slot.dtype.itemsize * 8
+        offset = b.lshr(b.mul(start, self.intp(slot.bits)), self.intp(3))
+        used = b.add(b.mul(size, self.intp(slot.bits)), self.intp(bits - 1))
+        return self.array(slot.type, b.add(self.read(at), offset), b.udiv(used, self.intp(bits)))
+
+    def array(self, kind: types.Array, address: ir.Value, items: ir.Value) -> ir.Value:
+        """A one-dimensional array that nobody counts references to."""
+        data = self.context.get_value_type(types.CPointer(kind.dtype))
+        size = self.intp(as_dtype(kind.dtype).itemsize)
+        array = self.context.make_array(kind)(self.context, self.builder)
+        populate_array(array, self.builder.inttoptr(address, data), [items], [size], size, None)
+        return array._getvalue()
