@@ -140,7 +140,7 @@ def _exponent(text, i):
     negative = text[i] == _MINUS
     if negative or text[i] == _PLUS:
         i += 1
-    start, value = i, 0
+    start, value = i, np.int64(0)
     while 48 <= text[i] <= _NINE:
         if value < _FAR:
             value = value * 10 + (np.int64(text[i]) - 48)

@@ -4,9 +4,9 @@ What reads back as a float v = c * 2^q is the interval between the midpoints to 
 neighbours, which themselves belong to it if c is even. Let 10^k be the largest power of
 ten no wider than that interval. Then a multiple of 10^k is in the interval, and at most
 one of 10^(k+1): that one is the shortest, or else the multiples next to v decide, the
-nearer first. In quarters of 10^k all of this is comparison of integers, if v and the
-midpoints are rounded to odd (cut, the last bit set if anything was cut): quarters are
-wider than the last bit, so nothing that is compared with an even number can tell.
+nearer first. In quarters of 10^k all of this is comparison of integers: v and the midpoints
+are rounded to odd (cut, and the last bit set if anything was cut), which nothing that
+compares them with even numbers can tell from the exact values.
 (After the Schubfach method of R. Giulietti.)
 """
 
@@ -17,13 +17,13 @@ import numpy as np
 from ..jit import kernel
 from .powers import helper, multiply, power
 
-__all__ = ["LONGEST", "SEPARATOR", "write"]
+__all__ = ["LONGEST", "SEPARATOR", "floor_log10", "write"]
 
 #: Bytes that one text and its separator take at most: -1.2345678901234567e-308
 LONGEST = 25
 SEPARATOR = ","
 
-_0, _1, _2, _4, _10, _40 = (np.uint64(n) for n in (0, 1, 2, 4, 10, 40))
+_0, _1, _2, _4, _10, _40, _59 = (np.uint64(n) for n in (0, 1, 2, 4, 10, 40, 59))
 _COMMA, _MINUS, _PLUS, _POINT, _ZERO, _E, _A, _F, _I, _N = b",-+.0eaFIN"
 
 
@@ -77,8 +77,7 @@ def _shortest(c, q, narrow, powers):
 
     ``narrow``: the next smaller float is only half as far away as the next larger one.
     """
-    # floor(log10(2^q)), and floor(log10(3/4 * 2^q)) for the narrower interval.
-    k = (q * 1262611 - (524031 if narrow else 0)) >> 22
+    k = floor_log10(q, narrow)
     high, low, log2 = power(powers, -k)
     shift = np.uint64(q + log2 + 1)
     middle = c << _2
@@ -102,14 +101,20 @@ def _shortest(c, q, narrow, powers):
 
 
 @helper
-def _scaled(x, high, low):
-    """x * T / 2^128, rounded to odd.
+def floor_log10(q, narrow):
+    """floor(log10(2^q)), or of 3/4 * 2^q if ``narrow``, for -1100 < q < 1100."""
+    return (q * 1262611 - (524031 if narrow else 0)) >> 22
 
-    T is too large by less than one, which can only show where the product is within 2^-64
-    of an integer: no quarter of a float64 times a power of ten is, but the integers.
+
+@helper
+def _scaled(x, high, low):
+    """x * T / 2^128 for x < 2^59, rounded to odd.
+
+    T is too large by less than one, the product by less than 2^59: that makes an integer
+    look like one and a bit. What is no integer is at least 2^-66 away from one.
     """
-    top, middle, _ = multiply(x, high, low)
-    return top | (_1 if middle != _0 else _0)
+    top, middle, bottom = multiply(x, high, low)
+    return top | (_1 if middle != _0 or bottom >> _59 != _0 else _0)
 
 
 @helper
