@@ -122,7 +122,7 @@ def from_proto(
             array = _from_field(tensor, field, claim)
     except MemoryError:
         size = claim.count * claim.dtype.storage.itemsize
-        raise UnsupportedError(f"{claim.where} takes {size} bytes, more than there are") from None
+        raise UnsupportedError(f"{claim.where} takes {size} bytes; memory has less") from None
     array = array.reshape(claim.shape)
     array.flags.writeable = False
     return array
@@ -269,13 +269,13 @@ def _payload(tensor: TensorProto, has_raw: bool, claim: _Claim) -> str:
     if len(filled) > 1:
         raise ParseError(f"{claim.where} has data in {' and '.join(filled)}; one is allowed")
     dtype = claim.dtype
-    homes = ["string_data"]
-    if dtype.kind is not Kind.STRING:
-        homes = ["raw_data", "external_data", dtype.proto_field]
+    homes = ["raw_data", "external_data", dtype.proto_field]
+    if dtype.kind is Kind.STRING:
+        homes = ["string_data"]
     if filled and filled[0] not in homes:
         raise ParseError(
             f"{claim.where} is {dtype}, but its data is in {filled[0]}; "
-            f"{dtype} belongs in {' or '.join(homes)}"
+            f"{dtype} belongs in {', '.join(homes)}"
         )
     return filled[0] if filled else ""
 
