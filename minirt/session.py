@@ -1,0 +1,177 @@
+"""A model that is ready to run."""
+
+from __future__ import annotations
+
+import copy
+from typing import TYPE_CHECKING, Any
+
+from .errors import InputError, did_you_mean
+from .executor import Executor, Executors
+from .feeds import Feeder, ValueInfo
+from .infer import infer_types
+from .load import load_graph
+from .outputs import Outputs, label
+from .plan import make_plan
+from .profiling import Profile, StepProfile
+from .types import TensorType
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .feeds import Feeds, Shapes
+    from .graph import Graph, Node, Value
+    from .load import Model
+    from .plan import Step
+
+__all__ = ["Session", "load", "run"]
+
+
+def load(
+    model: Model,
+    threads: int | None = None,
+    optimize: bool = True,
+    follow_symlinks: bool = False,
+) -> Session:
+    """Read, check and type a model.
+
+    ``model`` is a path, the bytes of a file, a binary file object or an
+    ``onnx.ModelProto``. ``threads`` bounds the threads of one run (default: the
+    ``MINIRT_NUM_THREADS`` variable, else the processors that this process may use).
+    ``optimize=False`` leaves out graph rewrites; results are the same. ``follow_symlinks``
+    allows external data behind links that leave the model's folder.
+
+    Raises ModelError for a model that is wrong, UnsupportedError with all operators
+    that minirt does not have, and OSError for a file that cannot be read.
+    """
+    graph = load_graph(model, follow_symlinks=follow_symlinks)
+    return Session(graph, threads=threads, optimize=optimize)
+
+
+def run(model: Model, inputs: Feeds, outputs: Sequence[str] | None = None) -> Outputs:
+    """Load a model and run it once; see :func:`load` and :meth:`Session.run`."""
+    return load(model).run(inputs, outputs)
+
+
+class Session:
+    """A model that is ready to run, made by :func:`load`.
+
+    Any number of threads may run one session at once. What depends on the shapes of the
+    inputs alone is worked out when they first come, and kept for the last few dozen
+    combinations of shapes. Sessions can be copied and pickled.
+    """
+
+    def __init__(self, graph: Graph, *, threads: int | None = None, optimize: bool = True) -> None:
+        self._graph, self._threads, self._optimize = graph, threads, optimize
+        types = infer_types(graph)
+        self._values = {value.name: value for value in graph.values()}
+        self._inputs = tuple(sorted(graph.inputs, key=lambda v: v in graph.initializers))
+        self._feeder = Feeder(
+            [ValueInfo(v.name, types[v], v in graph.initializers, v.doc) for v in self._inputs]
+        )
+        self._outputs = tuple(ValueInfo(v.name, types[v], doc=v.doc) for v in graph.outputs)
+        self._output_names = tuple(v.name for v in graph.outputs)
+        self._executors = Executors()
+
+    @property
+    def inputs(self) -> tuple[ValueInfo, ...]:
+        """The inputs, in the order in which they are passed by position.
+
+        Those that must be fed come first, then those that have an initializer.
+        """
+        return self._feeder.inputs
+
+    @property
+    def outputs(self) -> tuple[ValueInfo, ...]:
+        """The outputs, in the order of the model."""
+        return self._outputs
+
+    def run(self, inputs: Feeds, outputs: Sequence[str] | None = None) -> Outputs:
+        """Compute ``outputs``, by default the model's.
+
+        ``inputs`` maps names to values, or lists values in the order of :attr:`inputs`;
+        an input that has a default may be None or missing. A value is
+
+        - an array of the declared element type, in any layout and byte order: NumPy's with
+          ml_dtypes, or of another library that NumPy can read. Nothing is converted.
+        - for ``string``, text: str, bytes (UTF-8), nested lists and NumPy arrays of them.
+        - a Python number or nested lists of numbers, if the declared type has each exactly.
+
+        ``outputs`` names any values of the graph, inner ones too. Results are new,
+        C-contiguous arrays of NumPy and ml_dtypes types, object arrays of str for text;
+        they share memory with nothing, and no argument is written to.
+
+        Raises InputError with everything that is wrong with the arguments, ShapeError if
+        the shapes do not suit an operator, ExecutionError if the contents do not.
+        """
+        names = self._output_names if outputs is None else _as_names(outputs)
+        feed = self._feeder.quick(inputs)
+        executor = feed and self._executors.get((feed[1], names))
+        if feed is None or executor is None:
+            feed = self._feeder.check(inputs)
+            executor = self._executor(feed[1], names)
+        return label(executor.run(feed[0]), names)
+
+    def profile(self, inputs: Feeds) -> Profile:
+        """Run the model and measure each step, after one run that is not measured."""
+        buffers, shapes = self._feeder.check(inputs)
+        executor = self._executor(shapes, self._output_names)
+        executor.run(buffers)
+        seconds = executor.profile(buffers)
+        steps = zip(executor.plan.steps, seconds, strict=True)
+        return Profile(tuple(_step_profile(step, taken) for step, taken in steps))
+
+    def _executor(self, shapes: Shapes, names: tuple[str, ...]) -> Executor:
+        """What runs inputs of these shapes, made now unless it is kept."""
+        executor = self._executors.get((shapes, names))
+        if executor is None:
+            outputs = self._find(names)
+            types = {
+                value: TensorType(info.type.dtype, shape)
+                for value, info, shape in zip(self._inputs, self.inputs, shapes, strict=True)
+                if shape is not None and isinstance(info.type, TensorType)
+            }
+            plan = make_plan(self._graph, types, outputs)
+            executor = self._executors.add((shapes, names), plan)
+        return executor
+
+    def _find(self, names: tuple[str, ...]) -> list[Value]:
+        unknown = [name for name in names if name not in self._values]
+        if unknown:
+            raise InputError("; ".join(f"no value is named {n!r}{self._hint(n)}" for n in unknown))
+        return [self._values[name] for name in names]
+
+    def _hint(self, name: str) -> str:
+        near = did_you_mean(name, self._values)
+        return near or f"; the outputs are {', '.join(map(repr, self._output_names))}"
+
+    def __repr__(self) -> str:
+        name = f" {self._graph.name!r}" if self._graph.name else ""
+        ends = (", ".join(f"{i.name}: {i.type}" for i in e) for e in (self.inputs, self.outputs))
+        return f"<Session{name}: ({') -> ('.join(ends)})>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Nodes first: each then meets values whose producers are pickled already, where a
+        # graph begun at its outputs would be followed backwards, one recursion a node.
+        return _rebuild, (self._graph.nodes, self._graph, self._threads, self._optimize)
+
+    def __deepcopy__(self, memo: dict[int, object]) -> Session:
+        # The graph is never changed, and everything else is a cache.
+        return copy.copy(self)
+
+
+def _rebuild(nodes: list[Node], graph: Graph, threads: int | None, optimize: bool) -> Session:
+    return Session(graph, threads=threads, optimize=optimize)
+
+
+def _as_names(outputs: Sequence[str]) -> tuple[str, ...]:
+    if isinstance(outputs, str):
+        raise InputError(f"outputs is a list of names: [{outputs!r}], not {outputs!r}")
+    names = tuple(outputs)
+    if wrong := [name for name in names if not isinstance(name, str)]:
+        raise InputError(f"outputs is a list of names, but {wrong[0]!r} is none")
+    return names
+
+
+def _step_profile(step: Step, seconds: float) -> StepProfile:
+    op = step.node.qualified_name if step.node else ""
+    return StepProfile(step.name, op, step.operands, step.results, seconds, step.bytes)
