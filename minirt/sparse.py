@@ -44,15 +44,17 @@ class SparseTensor:
     def __post_init__(self) -> None:
         count, rank = self.values.size, len(self.shape)
         if self.values.ndim != 1:
-            raise InputError(f"values have shape {list(self.values.shape)}, not one dimension")
+            raise InputError(
+                f"values have shape {_bracketed(self.values.shape)}, not one dimension"
+            )
         if any(dim < 0 for dim in self.shape):
-            raise InputError(f"shape {list(self.shape)} has a negative dimension")
+            raise InputError(f"shape {_bracketed(self.shape)} has a negative dimension")
         if self.indices.dtype != np.int64:
             raise InputError(f"indices are {self.indices.dtype}, not int64")
         if self.indices.shape not in ((count,), (count, rank)):
             raise InputError(
-                f"indices have shape {list(self.indices.shape)}; {count} values in a tensor of "
-                f"rank {rank} need [{count}] or [{count},{rank}]"
+                f"indices have shape {_bracketed(self.indices.shape)}; {count} values in a tensor "
+                f"of rank {rank} need [{count}] or [{count},{rank}]"
             )
         self._require_in_range()
         self._require_ascending()
@@ -67,7 +69,7 @@ class SparseTensor:
         size = prod(dim or 1 for dim in self.shape) * self.values.itemsize
         if size > limit:
             raise UnsupportedError(
-                f"a sparse tensor of shape {list(self.shape)} takes {size} bytes when dense, "
+                f"a sparse tensor of shape {_bracketed(self.shape)} takes {size} bytes when dense, "
                 f"over the limit of {limit}"
             )
         text = self.values.dtype == object
@@ -95,8 +97,8 @@ class SparseTensor:
             if outside.size:
                 place = int(outside[0])
                 raise InputError(
-                    f"index {self.indices[place].tolist()} of value {place} is outside of "
-                    f"shape {list(self.shape)}"
+                    f"index {_bracketed(self.indices[place])} of value {place} is outside of "
+                    f"shape {_bracketed(self.shape)}"
                 )
 
     def _require_ascending(self) -> None:
@@ -108,9 +110,15 @@ class SparseTensor:
         if stuck.size:
             place = int(stuck[0])
             raise InputError(
-                f"index {self.indices[place + 1].tolist()} of value {place + 1} comes after "
-                f"{self.indices[place].tolist()}; indices ascend without duplicates"
+                f"index {_bracketed(self.indices[place + 1])} of value {place + 1} comes after "
+                f"{_bracketed(self.indices[place])}; indices ascend without duplicates"
             )
+
+
+def _bracketed(numbers: tuple[int, ...] | np.ndarray) -> str:
+    """A shape or an index as types print them: ``[2,3]``."""
+    numbers = np.asarray(numbers, object)
+    return f"[{','.join(map(str, numbers))}]" if numbers.ndim else str(numbers)
 
 
 def sparse_from_proto(
@@ -123,12 +131,12 @@ def sparse_from_proto(
     another; UnsupportedError for float8e8m0, which has no zero.
     """
     where = where or f"sparse tensor {sparse.values.name!r}"
-    values = from_proto(sparse.values, where=f"the values of {where}", external=external)
+    values = from_proto(sparse.values, where=f"values tensor of {where}", external=external)
     if find(sparse.values.data_type) is BY_NAME["float8e8m0"]:
         raise UnsupportedError(f"{where} is float8e8m0, which has no zero", dtype="float8e8m0")
     indices = np.empty(0, np.int64)
     if sparse.HasField("indices") or values.size:
-        indices = from_proto(sparse.indices, where=f"the indices of {where}", external=external)
+        indices = from_proto(sparse.indices, where=f"index tensor of {where}", external=external)
     try:
         return SparseTensor(values, indices, tuple(sparse.dims))
     except InputError as error:
