@@ -43,9 +43,10 @@ class Node:
     type (:class:`~minirt.types.TensorType` with ``value``); ``defaults`` are those that
     need not be said.
 
-    ``index`` is the position in the file. ``path`` says where the node's graph is: ""
-    for the model's own, else ``"If 'cond' (node 3) > then_branch"``. ``written_as`` is
-    the operator that the file names, where an upgrade has put another in its place.
+    ``index`` is the position in the file. ``outer`` is the node whose subgraph or
+    function body this one stands in, with the attribute that holds the subgraph.
+    ``written_as`` is the operator that the file names, where an upgrade has put another
+    in its place.
     """
 
     op_type: str
@@ -59,7 +60,7 @@ class Node:
     version: int = 0
     overload: str = ""
     doc: str = ""
-    path: str = ""
+    outer: tuple[Node, str] | None = None
     written_as: str = ""
     defaults: Mapping[str, Any] = field(default_factory=dict)
 
@@ -70,12 +71,23 @@ class Node:
 
     @property
     def location(self) -> str:
-        """Where an error happened: ``"Conv 'layer1/conv2' (node 12)"``, outermost graph first."""
-        path = f"{self.path} > " if self.path else ""
+        """Where an error happened, outermost graph first.
+
+        ``"Conv 'layer1/conv2' (node 12)"``, ``"If 'cond' (node 3) > then_branch > Add (node 0)"``
+        """
+        path, outer = [self._label], self.outer
+        while outer is not None:
+            node, attribute = outer
+            path += [attribute, node._label] if attribute else [node._label]
+            outer = node.outer
+        return " > ".join(reversed(path))
+
+    @property
+    def _label(self) -> str:
         domain = f"{self.domain}." if self.domain else ""
         name = f" {self.name!r}" if self.name else ""
         index = f" (node {self.index})" if self.index >= 0 else ""
-        return f"{path}{domain}{self.written_as or self.op_type}{name}{index}"
+        return f"{domain}{self.written_as or self.op_type}{name}{index}"
 
     def __repr__(self) -> str:
         return f"<{self.location}>"

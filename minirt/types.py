@@ -11,7 +11,11 @@ from dataclasses import dataclass, replace
 from math import prod
 from typing import TYPE_CHECKING
 
+from .errors import ModelError, SchemaError, ShapeError
+
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import numpy as np
 
     from .dtypes import DType
@@ -25,6 +29,9 @@ __all__ = [
     "SparseTensorType",
     "TensorType",
     "Type",
+    "contradiction",
+    "merge",
+    "with_sizes",
 ]
 
 
@@ -148,3 +155,66 @@ class MapType:
 
 
 Type = TensorType | SparseTensorType | SequenceType | OptionalType | MapType
+
+
+def merge(first: Type, second: Type) -> Type | None:
+    """What two statements about one value say together, None if they contradict each other.
+
+    Of two dimensions a number wins over a name and a name over nothing; of two names
+    ``first`` has its way. The contents of ``first`` are kept.
+    """
+    if isinstance(first, TensorType | SparseTensorType):
+        if type(first) is not type(second) or first.dtype is not second.dtype:
+            return None
+        if not _agree(first.shape, second.shape):
+            return None
+        return replace(first, shape=_merge_shapes(first.shape, second.shape))
+    if isinstance(second, TensorType | SparseTensorType) or type(first) is not type(second):
+        return None
+    if isinstance(first, MapType) and isinstance(second, MapType) and first.key != second.key:
+        return None
+    if first.element is None or second.element is None:
+        return second if first.element is None else first
+    element = merge(first.element, second.element)
+    return element and replace(first, element=element)
+
+
+def contradiction(message: str, first: Type, second: Type) -> ModelError:
+    """The error for two types that :func:`merge` does not bring together."""
+    tensors = isinstance(first, TensorType) and isinstance(second, TensorType)
+    same = tensors and first.dtype is second.dtype
+    return (ShapeError if same else SchemaError)(message)
+
+
+def _agree(first: Shape | None, second: Shape | None) -> bool:
+    """Whether one shape may be both."""
+    if first is None or second is None:
+        return True
+    return len(first) == len(second) and not any(
+        isinstance(a, int) and isinstance(b, int) and a != b
+        for a, b in zip(first, second, strict=True)
+    )
+
+
+def _merge_shapes(first: Shape | None, second: Shape | None) -> Shape | None:
+    if first is None or second is None:
+        return second if first is None else first
+    return tuple(map(_merge_dims, first, second))
+
+
+def _merge_dims(first: int | Dim, second: int | Dim) -> int | Dim:
+    if isinstance(first, int) or isinstance(second, int):
+        return first if isinstance(first, int) else second
+    return first if first.name or not second.name else second
+
+
+def with_sizes(type: Type, sizes: Mapping[str, int]) -> Type:
+    """``type`` with numbers in place of the named dimensions that ``sizes`` has."""
+    if isinstance(type, TensorType | SparseTensorType):
+        if type.shape is None:
+            return type
+        shape = tuple(d if isinstance(d, int) else sizes.get(d.name or "", d) for d in type.shape)
+        return replace(type, shape=shape)
+    if type.element is None:
+        return type
+    return replace(type, element=with_sizes(type.element, sizes))

@@ -1,0 +1,153 @@
+"""Model files: what holds a ModelProto, and from there to a checked graph."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+from google.protobuf.message import DecodeError
+from google.protobuf.unknown_fields import UnknownFieldSet
+from onnx import ModelProto
+
+from .build import NEWEST_IR, build
+from .errors import InputError, ParseError
+from .external import ExternalData
+from .passes.check import check, require_operators
+from .passes.upgrade import upgrade
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from .external import Buffer
+    from .graph import Graph
+
+    #: A path, the bytes of a file, a file opened for reading bytes, or a ModelProto.
+    Model = str | os.PathLike[str] | bytes | bytearray | memoryview | IO[bytes] | ModelProto
+
+__all__ = ["load_graph", "read_graph", "read_model"]
+
+
+def load_graph(
+    model: Model,
+    *,
+    follow_symlinks: bool = False,
+    base_dir: str | os.PathLike[str] | None = None,
+    external: Mapping[str, Buffer] | None = None,
+) -> Graph:
+    """The graph of ``model``, checked against ONNX's schemas and brought to their newest form.
+
+    ``base_dir`` is the folder of external data, by default that of the file;
+    ``external`` has contents for files there, by their location in the model.
+    ``follow_symlinks`` allows links that lead out of the folder.
+
+    Raises ModelError for a model that is wrong, UnsupportedError with all operators that
+    minirt does not have, and OSError for a file that cannot be read.
+    """
+    graph = read_graph(model, follow_symlinks=follow_symlinks, base_dir=base_dir, external=external)
+    check(graph)
+    require_operators(graph)
+    upgrade(graph)
+    return graph
+
+
+def read_graph(
+    model: Model,
+    *,
+    follow_symlinks: bool = False,
+    base_dir: str | os.PathLike[str] | None = None,
+    external: Mapping[str, Buffer] | None = None,
+) -> Graph:
+    """The graph of ``model`` as the file has it: whether its operators exist is left open.
+
+    Arguments and errors are those of :func:`load_graph`.
+    """
+    proto, folder = read_model(model)
+    data = ExternalData(
+        folder if base_dir is None else base_dir, buffers=external, follow_symlinks=follow_symlinks
+    )
+    return build(proto, data)
+
+
+def read_model(model: Model) -> tuple[ModelProto, Path | None]:
+    """The ModelProto in ``model`` (which is itself one, perhaps), and the folder it is in.
+
+    Raises ParseError for bytes that are not one, InputError for something else and
+    OSError for a file that cannot be read.
+    """
+    if isinstance(model, ModelProto):
+        proto, folder, what = model, None, "the ModelProto"
+    else:
+        data, folder, what = _read(model)
+        proto = _parse(data, what)
+    if not proto.HasField("graph"):
+        raise ParseError(f"{what} has no graph{_HINT_PART}")
+    return proto, folder
+
+
+def _read(model: object) -> tuple[bytes, Path | None, str]:
+    """The bytes of a model, its folder, and a name for messages."""
+    if isinstance(model, bytes | bytearray | memoryview):
+        return bytes(model), None, "the model"
+    if isinstance(model, str | os.PathLike):
+        path = Path(os.fsdecode(model))
+        return path.read_bytes(), path.parent, repr(str(path))
+    if not hasattr(model, "read"):
+        raise InputError(
+            "a model is a path, bytes, a binary file or an onnx.ModelProto, "
+            f"not {type(model).__name__}"
+        )
+    data, name = model.read(), getattr(model, "name", None)
+    if not isinstance(data, bytes | bytearray | memoryview):
+        raise InputError(
+            f"reading {model!r} gave {type(data).__name__}, not bytes; open the file in mode 'rb'"
+        )
+    if not isinstance(name, str):
+        return bytes(data), None, "the model"
+    return bytes(data), Path(name).parent, repr(name)
+
+
+_HINT_PART = "; is it part of a model, such as a tensor?"
+
+#: What people have instead of a model: how it begins, from which byte on, and what it is.
+_LOOKALIKES: tuple[tuple[int, bytes, str], ...] = (
+    (0, b"version https://git-lfs", "a Git LFS pointer: fetch the model with `git lfs pull`"),
+    (0, b"<", "HTML or XML, perhaps an error page of a download"),
+    (0, b"{", "JSON"),
+    (0, b"PK\x03\x04", "a zip archive, perhaps a PyTorch checkpoint"),
+    (0, b"\x1f\x8b", "gzip: decompress it first"),
+    (0, b"\x80", "a Python pickle, perhaps a PyTorch checkpoint"),
+    (0, b"\x89HDF", "HDF5, perhaps a Keras model"),
+    (4, b"ORTM", "ONNX Runtime's own format: convert the original .onnx file"),
+    (4, b"TFL3", "a TensorFlow Lite model"),
+    (0, b"ir_version", "ONNX as text: read it with onnx.parser or google.protobuf.text_format"),
+)
+
+
+def _parse(data: bytes, what: str) -> ModelProto:
+    if not data:
+        raise ParseError(f"{what} is empty")
+    proto = ModelProto()
+    try:
+        proto.ParseFromString(data)
+    except DecodeError:
+        raise ParseError(f"{what} is not an ONNX model{_guess(data)}") from None
+    unknown = UnknownFieldSet(proto)
+    # A later version of the format may have more fields, and is refused for its version.
+    if len(unknown) and proto.ir_version <= NEWEST_IR:
+        raise ParseError(
+            f"{what} has fields that ONNX does not define "
+            f"(the first has number {unknown[0].field_number}){_guess(data) or _HINT_PART}"
+        )
+    return proto
+
+
+def _guess(data: bytes) -> str:
+    """What ``data``, which is no model, looks like."""
+    text = data.lstrip(b" \t\r\n\xef\xbb\xbf")
+    for offset, magic, meaning in _LOOKALIKES:
+        if (data if offset else text).startswith(magic, offset):
+            return f"; it looks like {meaning}"
+    if data[:64].isascii() and data[:64].decode().isprintable():
+        return f"; it looks like text: {data[:40].decode()!r}"
+    return "; it may be cut off, or something else"

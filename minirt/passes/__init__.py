@@ -1,0 +1,1 @@
+"""Checks and rewrites of graphs, a module each."""

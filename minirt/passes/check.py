@@ -1,0 +1,108 @@
+"""Every node held against the schema of its operator, as the model means it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, NamedTuple
+
+from ..errors import MinirtError, SchemaError, UnsupportedError
+from ..ops import registry
+from ..ops.checks import check_attributes, check_operands
+from ..ops.registry import NEWEST_OPSETS
+from ..ops.schemas import (
+    explain_absence,
+    find_schema,
+    is_standard,
+    nearest_operator,
+    newest_schema,
+    versions,
+)
+
+if TYPE_CHECKING:
+    from ..graph import Graph, Node
+
+__all__ = ["Missing", "check", "missing_operators", "require_operators"]
+
+
+def check(graph: Graph) -> None:
+    """Hold every node, at any depth, against its schema, and fill in the schema's defaults.
+
+    Nodes of domains that ONNX does not define, and of operators that it does not have,
+    are left alone. Raises SchemaError, and UnsupportedError for an opset that is newer
+    than minirt.
+    """
+    _check_opset("", graph.opsets.get("", 1))
+    for inner in graph.graphs():
+        for node in inner.nodes:
+            try:
+                _check_node(node)
+            except MinirtError as error:
+                error.located(node.location)
+                raise
+
+
+def _check_node(node: Node) -> None:
+    domain, name, opset = node.domain, node.op_type, node.opset
+    _check_opset(domain, opset)
+    schema, newest = find_schema(domain, name, opset), newest_schema(domain, name)
+    if schema is None or newest is None or schema.deprecated:
+        reason = explain_absence(domain, name, opset)
+        if reason:
+            raise SchemaError(reason)
+        return
+    check_operands(node, schema)
+    check_attributes(node, schema, newest)
+    node.defaults = schema.defaults
+
+
+def _check_opset(domain: str, opset: int) -> None:
+    newest = NEWEST_OPSETS.get(domain, opset)
+    if opset > newest:
+        raise UnsupportedError(
+            f"the model imports opset {opset} of {domain or 'ai.onnx'}, but minirt implements "
+            f"1 to {newest}; update minirt, or convert the model with onnx.version_converter",
+            opset=opset,
+        )
+
+
+class Missing(NamedTuple):
+    """An operator that minirt does not have: ``nodes`` of a model use it.
+
+    ``domain`` is "" for ai.onnx, ``opset`` the version of it that the model imports.
+    """
+
+    domain: str
+    name: str
+    opset: int
+    nodes: int
+
+    def __str__(self) -> str:
+        text = f"{self.name} ({self.domain or 'ai.onnx'} {self.opset}"
+        text += f", {self.nodes} node{'' if self.nodes == 1 else 's'}"
+        if is_standard(self.domain) and not versions(self.domain, self.name):
+            text += f", not in ONNX{nearest_operator(self.domain, self.name)}"
+        return f"{text})"
+
+
+def missing_operators(graph: Graph) -> list[Missing]:
+    """The operators of ``graph``, at any depth, that minirt does not have, by domain and name."""
+    counts = Counter(
+        (node.domain, node.op_type, node.opset)
+        for inner in graph.graphs()
+        for node in inner.nodes
+        if registry.find(node.domain, node.op_type, node.opset) is None
+    )
+    return [Missing(*key, count) for key, count in sorted(counts.items())]
+
+
+def require_operators(graph: Graph) -> None:
+    """Raise UnsupportedError with all operators of ``graph`` that minirt does not have."""
+    missing = missing_operators(graph)
+    if missing:
+        first = missing[0]
+        raise UnsupportedError(
+            f"minirt does not implement {len(missing)} operator{'' if len(missing) == 1 else 's'} "
+            f"of this model: {', '.join(map(str, missing))}",
+            op=f"{first.domain}.{first.name}" if first.domain else first.name,
+            opset=first.opset,
+        )
