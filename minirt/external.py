@@ -169,8 +169,8 @@ class ExternalData:
 
     def _resolve(self, path: str, where: str) -> str:
         """The real path of the file at location ``path``."""
-        windows = PureWindowsPath(path)
-        if path[0] in "/\\" or windows.is_absolute() or (os.name == "nt" and windows.drive):
+        # By the rules of both systems: a model is no safer for being elsewhere.
+        if path[0] in "/\\" or PureWindowsPath(path).drive:
             raise ParseError(f"{where}, an absolute path; it must be relative to the model")
         if ".." in re.split(r"[/\\]", path):
             raise ParseError(f"{where}; '..' is not allowed there")
@@ -218,17 +218,23 @@ def _map(file: str, where: str) -> _Source:
         try:
             status = os.fstat(descriptor)
             _require_regular(status, where)
-            data = np.empty(0, np.uint8)
-            if status.st_size:  # nothing cannot be mapped
-                mapped = mmap.mmap(descriptor, status.st_size, access=mmap.ACCESS_READ)
-                data = np.frombuffer(mapped, np.uint8)
+            data = _mapped(descriptor, status.st_size)
         finally:
             os.close(descriptor)
     except FileNotFoundError:
         raise ParseError(f"{where}, but there is no file {file!r}") from None
-    except (OSError, ValueError) as error:
+    except OSError as error:
         raise ParseError(f"{where}, which cannot be read: {error}") from None
     return _Source(data, _state(status))
+
+
+def _mapped(descriptor: int, size: int) -> np.ndarray:
+    if not size:  # nothing cannot be mapped
+        return np.empty(0, np.uint8)
+    try:
+        return np.frombuffer(mmap.mmap(descriptor, size, access=mmap.ACCESS_READ), np.uint8)
+    except ValueError as error:  # the file became shorter a moment ago
+        raise OSError(str(error)) from None
 
 
 def _require_regular(status: os.stat_result, where: str) -> None:
