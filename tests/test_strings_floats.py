@@ -15,6 +15,7 @@ from minirt.dtypes import BY_NAME
 from minirt.kernels import decimals
 from minirt.kernels.powers import powers_of_ten
 from minirt.kernels.strings import from_string
+from minirt.kernels.texts import FINITE, LONGER, UNDECIDED
 
 FLOATS = [*exact.FLOATS, exact.E8M0]
 MODES = [
@@ -163,29 +164,29 @@ def is_odd_rounding(m: int, e: int, number: Fraction) -> bool:
 
 @given(st.integers(1, 2**64 - 1), st.integers(-345, 324))
 def test_scale_rounds_to_odd(digits: int, exponent: int) -> None:
-    m, e, kind = scaled(digits, exponent, decimals.FINITE)
-    assert kind == decimals.UNDECIDED or is_odd_rounding(m, e, digits * Fraction(10) ** exponent)
+    m, e, kind = scaled(digits, exponent, FINITE)
+    assert kind == UNDECIDED or is_odd_rounding(m, e, digits * Fraction(10) ** exponent)
 
 
 @given(st.integers(1, 2**40), st.integers(-27, 55))
 def test_scale_decides_short_decimals(digits: int, exponent: int) -> None:
     digits *= 5 ** max(-exponent // 3, 0)
-    m, e, kind = scaled(digits, exponent, decimals.FINITE)
-    assert kind == decimals.FINITE
+    m, e, kind = scaled(digits, exponent, FINITE)
+    assert kind == FINITE
     assert is_odd_rounding(m, e, digits * Fraction(10) ** exponent)
 
 
 @pytest.mark.parametrize("n", range(28))
 def test_scale_sees_that_halves_are_exact(n: int) -> None:
-    m, e, kind = scaled(5**n, -n, decimals.FINITE)
-    assert (m, e, kind) == (1 << 63, -n - 63, decimals.FINITE)
+    m, e, kind = scaled(5**n, -n, FINITE)
+    assert (m, e, kind) == (1 << 63, -n - 63, FINITE)
 
 
 @given(st.integers(2**64 // 10, 2**64 - 1), st.integers(-345, 324), st.fractions(0, 1))
 def test_scale_of_longer_numbers_keeps_55_bits(digits: int, exponent: int, tail: Fraction) -> None:
-    m, e, kind = scaled(digits, exponent, decimals.LONGER)
+    m, e, kind = scaled(digits, exponent, LONGER)
     units = (digits + tail) * Fraction(10) ** exponent / Fraction(2) ** e
-    if kind != decimals.UNDECIDED and 0 < tail < 1:
+    if kind != UNDECIDED and 0 < tail < 1:
         assert m >> 63 == 1
         assert m >> 9 << 9 < units < ((m >> 9) + 1) << 9
         assert m & 511
@@ -206,7 +207,7 @@ def test_undecided_numbers_are_decided_by_all_their_digits() -> None:
     digits = plain(midpoint).partition(".")[2].lstrip("0")
     first = int(digits[:19])
     exponent = -len(plain(midpoint).partition(".")[2]) + len(digits) - 19
-    assert scaled(first, exponent, decimals.LONGER)[2] == decimals.UNDECIDED
+    assert scaled(first, exponent, LONGER)[2] == UNDECIDED
     texts = [plain(midpoint), plain(midpoint) + "1", plain(midpoint)[:-1] + "4"]
     even, above = (float(Fraction(n) * Fraction(2) ** -300) for n in (2**53, 2**53 + 2))
     assert codes(texts, "double") == np.array([even, above, even]).view("u8").tolist()

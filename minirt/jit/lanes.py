@@ -7,9 +7,10 @@ for kernels alone: called from Python they raise NotImplementedError.
 
 from __future__ import annotations
 
+from typing import Any
+
 from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic
+from numba import extending, types
 
 __all__ = [
     "add",
@@ -19,7 +20,9 @@ __all__ = [
     "float_to_half",
     "from_bits",
     "half_to_float",
+    "leading_zeros",
     "lshr",
+    "multiply_high",
     "or_",
     "select",
     "shl",
@@ -28,6 +31,9 @@ __all__ = [
     "sub",
     "xor",
 ]
+
+#: Numba's hints describe the function before it is decorated, not how kernels call it.
+intrinsic: Any = extending.intrinsic
 
 _INTEGERS = {types.int32: types.float32, types.int64: types.float64}
 _FLOATS = {types.float32: types.int32, types.float64: types.int64}
@@ -139,3 +145,29 @@ def float_to_half(typingctx, x):
         return builder.bitcast(builder.fptrunc(arguments[0], ir.HalfType()), ir.IntType(16))
 
     return types.uint16(x), generate
+
+
+@intrinsic
+def multiply_high(typingctx, a, b):
+    """The upper 64 bits of the product of two uint64."""
+    if a != types.uint64 or b != types.uint64:
+        return None
+
+    def generate(context, builder, signature, arguments):
+        double = ir.IntType(128)
+        product = builder.mul(*(builder.zext(x, double) for x in arguments))
+        return builder.trunc(builder.lshr(product, double(64)), ir.IntType(64))
+
+    return types.uint64(a, b), generate
+
+
+@intrinsic
+def leading_zeros(typingctx, x):
+    """How many of the upper bits of a uint64 are zero, 64 of zero itself."""
+    if x != types.uint64:
+        return None
+
+    def generate(context, builder, signature, arguments):
+        return builder.ctlz(arguments[0], ir.IntType(1)(0))
+
+    return types.uint64(x), generate

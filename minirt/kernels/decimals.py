@@ -1,16 +1,9 @@
-"""From decimal text to exact numbers: the loops behind Cast from string.
+"""From columns of exact decimal numbers to the elements of any type: Cast from string.
 
-:func:`scan` reads a block of texts into columns, one slot an element:
-
-- ``digits`` (uint64): the leading significant digits as an integer, as many as fit;
-- ``exponents`` (int64): the power of ten of its last digit;
-- ``kinds`` (uint8): one of the kinds below, with ``NEGATIVE`` for a minus sign.
-
-The value is ``digits`` * 10^``exponents`` exactly, or, where the kind is ``LONGER``, something
-strictly between that and one more in the last digit. Integers and bools are decided from
-the columns. For floats :func:`scale` makes the columns binary, and :func:`assemble` rounds
-once, to float64: to nearest, or *to odd* (cut, and the last bit set if anything was cut),
-which any narrower type can then round as if it had seen the exact number.
+The columns are those of :mod:`minirt.kernels.texts`. Integers and bools are decided from them
+directly. For floats :func:`scale` makes them binary, and :func:`assemble` rounds once, to
+float64: to nearest, or *to odd* (cut, and the last bit set if anything was cut), which any
+narrower type can then round as if it had seen the exact number.
 """
 
 from __future__ import annotations
@@ -19,167 +12,30 @@ import numpy as np
 
 from ..jit import kernel
 from .powers import EXACT, HIGHEST, LOWEST, helper, multiply, normalize, power
+from .texts import COLUMNS, INFINITE, KIND, LONGER, NAN, NEGATIVE, UNDECIDED
 
-__all__ = [
-    "FINITE",
-    "INFINITE",
-    "KIND",
-    "LONGER",
-    "NAN",
-    "NEGATIVE",
-    "SEPARATOR",
-    "UNDECIDED",
-    "assemble",
-    "nonzero",
-    "scale",
-    "scan",
-    "significand",
-    "truncate",
-]
-
-FINITE, LONGER, UNDECIDED, INFINITE, NAN = range(5)
-NEGATIVE = 0x80
-KIND = 0x7F
-
-#: Ends each text of a block; no number contains it.
-SEPARATOR = ","
+__all__ = ["assemble", "nonzero", "scale", "significand", "truncate"]
 
 #: Significant digits that decide every rounding: the longest midpoint of float64 has 767.
 _DECISIVE = 800
-#: Exponents stay below this, so that adding the length of a text cannot overflow.
-_FAR = 10**17
 
-_0, _1, _10 = np.uint64(0), np.uint64(1), np.uint64(10)
-_ALL = np.uint64(2**64 - 1)
-_LAST_FIT, _LAST_FIT_DIGIT = np.uint64((2**64 - 1) // 10), np.uint64((2**64 - 1) % 10)
+_0, _1 = np.uint64(0), np.uint64(1)
+_TOP, _ALL = np.uint64(1 << 63), np.uint64(2**64 - 1)
 _TENS = np.array([10**n for n in range(20)], np.uint64)
 _FIVES = np.array([5**n for n in range(28)], np.uint64)
 _COARSE = np.uint64(511)
-_TOP = np.uint64(1 << 63)
-_PLUS, _COMMA, _MINUS, _POINT, _NINE, _E = b"+,-.9e"
-
-# ---- text to columns
-
-
-@kernel(whole=("text", "digits", "exponents", "kinds", "end"))
-def scan(text, digits, exponents, kinds, end):
-    """Read the texts, each ended by the separator, up to the first that is no number.
-
-    end[0] is how many were read, end[1] how many bytes: all of both, if all is well.
-    """
-    i = n = 0
-    while n < digits.size and i < text.size:
-        i = _blanks(text, i)
-        kind = NEGATIVE if text[i] == _MINUS else 0
-        if text[i] == _MINUS or text[i] == _PLUS:
-            i += 1
-        if text[i] <= _NINE:
-            i, digits[n], exponents[n], longer = _number(text, i)
-            kind |= longer
-        else:
-            i, special = _word(text, i)
-            kind |= special
-        if i < 0:
-            break
-        i = _blanks(text, i)
-        if text[i] != _COMMA:
-            break
-        kinds[n] = kind
-        i += 1
-        n += 1
-    end[0], end[1] = n, i
-
-
-@helper
-def _blanks(text, i):
-    """Past space, tab, newline, vertical tab, form feed, carriage return."""
-    while text[i] == 32 or 9 <= text[i] <= 13:
-        i += 1
-    return i
-
-
-@helper
-def _number(text, i):
-    """Read ``12.5e-3``: (where it ends or -1, digits, exponent, whether longer)."""
-    start = i
-    i, digits, dropped, longer = _digits(text, i, _0, 0, 0)
-    count, exponent = i - start, 0
-    if text[i] == _POINT:
-        start = i + 1
-        i, digits, dropped, longer = _digits(text, start, digits, dropped, longer)
-        exponent = start - i
-        count -= exponent
-    if count == 0:
-        return -1, digits, exponent, longer
-    if text[i] | 32 == _E:
-        i, given = _exponent(text, i + 1)
-        exponent += given
-    return i, digits, exponent + dropped, longer
-
-
-@helper
-def _digits(text, i, digits, dropped, longer):
-    """Read digits on to ``digits``; once one does not fit, it and all that follow are dropped."""
-    digit = np.uint64(text[i]) - np.uint64(48)
-    while digit < _10:
-        if dropped == 0 and (
-            digits < _LAST_FIT or (digits == _LAST_FIT and digit <= _LAST_FIT_DIGIT)
-        ):
-            digits = digits * _10 + digit
-        else:
-            dropped += 1
-            longer |= LONGER if digit != _0 else 0
-        i += 1
-        digit = np.uint64(text[i]) - np.uint64(48)
-    return i, digits, dropped, longer
-
-
-@helper
-def _exponent(text, i):
-    """Read ``-3``: (where it ends or -1, its value, clamped)."""
-    negative = text[i] == _MINUS
-    if negative or text[i] == _PLUS:
-        i += 1
-    start, value = i, np.int64(0)
-    while 48 <= text[i] <= _NINE:
-        if value < _FAR:
-            value = value * 10 + (np.int64(text[i]) - 48)
-        i += 1
-    return i if i > start else -1, -value if negative else value
-
-
-@helper
-def _word(text, i):
-    """Read ``nan``, ``inf`` or ``infinity`` in any case: (where it ends or -1, kind)."""
-    if _spells(text, i, b"nan"):
-        return i + 3, NAN
-    if _spells(text, i, b"infinity"):
-        return i + 8, INFINITE
-    if _spells(text, i, b"inf"):
-        return i + 3, INFINITE
-    return -1, NAN
-
-
-@helper
-def _spells(text, i, word):
-    """Whether ``word`` (lower case) is at ``i``; the separator stops the comparison in time."""
-    k = 0
-    while k < len(word) and text[i + k] | 32 == word[k]:
-        k += 1
-    return k == len(word)
-
 
 # ---- columns to bool and integers
 
 
-@kernel
-def nonzero(digits, kinds, dst):
+@kernel(whole=(*COLUMNS, "dst"))
+def nonzero(digits, exponents, kinds, dst):
     """dst[i] = whether the value is anything but zero; NaN is."""
     for i in range(digits.size):
         dst[i] = kinds[i] & KIND >= INFINITE or digits[i] != _0
 
 
-@kernel
+@kernel(whole=(*COLUMNS, "dst", "limits"))
 def truncate(digits, exponents, kinds, dst, limits, to_nearest, mask):
     """dst[i] = the value cut to an integer (or rounded to nearest even), its low bits.
 
@@ -222,7 +78,7 @@ def _integer(digits, exponent, longer, to_nearest):
 # ---- columns to float64
 
 
-@kernel(whole=("powers",))
+@kernel(whole=(*COLUMNS, "powers"))
 def scale(digits, exponents, kinds, powers):
     """Make the columns binary: ``digits`` * 2^``exponents``, the top bit set, the last bit sticky.
 
@@ -278,7 +134,7 @@ def _scale(digits, exponent, powers):
     return False, top, e
 
 
-@kernel
+@kernel(whole=(*COLUMNS, "bits"))
 def assemble(digits, exponents, kinds, to_nearest, bits):
     """bits[i] (uint64) = the float64 of the binary columns, rounded to nearest even or to odd."""
     for i in range(digits.size):

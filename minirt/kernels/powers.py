@@ -14,6 +14,8 @@ from functools import cache
 import numpy as np
 from numba import njit
 
+from ..jit.lanes import leading_zeros, multiply_high
+
 __all__ = [
     "EXACT",
     "HIGHEST",
@@ -33,9 +35,6 @@ EXACT = 55
 
 #: Compiles a function that kernels call.
 helper = njit(error_model="numpy", nogil=True)
-
-_LOW = np.uint64(0xFFFFFFFF)
-_32 = np.uint64(32)
 
 
 @cache
@@ -65,33 +64,16 @@ def power(table, e):
 
 
 @helper
-def _multiply_words(a, b):
-    """The 128-bit product of two uint64: its upper and its lower word."""
-    a1, a0, b1, b0 = a >> _32, a & _LOW, b >> _32, b & _LOW
-    low = a0 * b0
-    middle = a1 * b0 + (low >> _32)
-    cross = a0 * b1 + (middle & _LOW)
-    return a1 * b1 + (middle >> _32) + (cross >> _32), a * b
-
-
-@helper
 def multiply(x, high, low):
     """The 192-bit product of the uint64 ``x`` with a T: three words, the uppermost first."""
-    carried, bottom = _multiply_words(x, low)
-    top, middle = _multiply_words(x, high)
-    middle += carried
-    if middle < carried:
-        top += np.uint64(1)
-    return top, middle, bottom
+    carried = multiply_high(x, low)
+    middle = x * high + carried
+    carry = np.uint64(1 if middle < carried else 0)
+    return multiply_high(x, high) + carry, middle, x * low
 
 
 @helper
 def normalize(x):
     """``x`` > 0 (uint64) shifted left until its top bit is set, and by how many bits."""
-    zeros = np.uint64(0)
-    for step in (32, 16, 8, 4, 2, 1):
-        shift = np.uint64(step)
-        if x >> (np.uint64(64) - shift) == np.uint64(0):
-            x <<= shift
-            zeros += shift
-    return x, np.int64(zeros)
+    zeros = leading_zeros(x)
+    return x << zeros, np.int64(zeros)

@@ -1,4 +1,4 @@
-"""From binary floats to the shortest decimal text that reads back as the same float.
+"""From numbers to columns of decimals: of floats the shortest that reads back as the same.
 
 What reads back as a float v = c * 2^q is the interval between the midpoints to its
 neighbours, which themselves belong to it if c is even. Let 10^k be the largest power of
@@ -16,59 +16,49 @@ import numpy as np
 
 from ..jit import kernel
 from .powers import helper, multiply, power
+from .texts import COLUMNS, FINITE, INFINITE, NAN, NEGATIVE
 
-__all__ = ["LONGEST", "SEPARATOR", "floor_log10", "write"]
-
-#: Bytes that one text and its separator take at most: -1.2345678901234567e-308
-LONGEST = 25
-SEPARATOR = ","
+__all__ = ["float_columns", "floor_log10", "integer_columns"]
 
 _0, _1, _2, _4, _10, _40, _59 = (np.uint64(n) for n in (0, 1, 2, 4, 10, 40, 59))
-_COMMA, _MINUS, _PLUS, _POINT, _ZERO, _E, _A, _F, _I, _N = b",-+.0eaFIN"
 
 
-@kernel(whole=("codes", "powers", "text", "end"))
-def write(codes, man, exponent_bits, powers, text, end):
-    """Write the texts of IEEE floats, given as their bits, each ended by the separator.
+@kernel(whole=("src", *COLUMNS))
+def integer_columns(src, digits, exponents, kinds):
+    """The columns of integers: the size and the sign."""
+    for i in range(src.size):
+        negative = src[i] < 0
+        size = np.uint64(src[i])
+        digits[i] = _0 - size if negative else size
+        exponents[i] = 0
+        kinds[i] = NEGATIVE if negative else FINITE
 
-    ``man`` and ``exponent_bits`` are the widths of the fields; end[0] is how many bytes
-    were written.
-    """
-    at = 0
+
+@kernel(whole=("codes", "powers", *COLUMNS))
+def float_columns(codes, man, exponent_bits, powers, digits, exponents, kinds):
+    """The columns of IEEE floats, given as their bits and the widths of the fields."""
     for i in range(codes.size):
-        at = _write_float(np.uint64(codes[i]), man, exponent_bits, powers, text, at)
-        text[at] = _COMMA
-        at += 1
-    end[0] = at
+        code = np.uint64(codes[i])
+        digits[i], exponents[i], kind = _decimal(code, man, exponent_bits, powers)
+        negative = code >> np.uint64(man + exponent_bits) != _0
+        kinds[i] = kind | (NEGATIVE if negative and kind != NAN else FINITE)
 
 
 @helper
-def _write_float(code, man, exponent_bits, powers, text, at):
-    """Write one text at ``at`` and return where it ends."""
+def _decimal(code, man, exponent_bits, powers):
+    """The size of one float: digits, exponent, kind."""
     hidden = _1 << np.uint64(man)
     highest = (1 << exponent_bits) - 1
     fraction = code & (hidden - _1)
     field = np.int64(code >> np.uint64(man)) & highest
-    if field == highest and fraction != _0:
-        return _write_word(text, at, _N, _A, _N)
-    if code >> np.uint64(man + exponent_bits) != _0:
-        text[at] = _MINUS
-        at += 1
     if field == highest:
-        return _write_word(text, at, _I, _N, _F)
+        return _0, 0, INFINITE if fraction == _0 else NAN
     if field == 0 and fraction == _0:
-        text[at] = _ZERO
-        return at + 1
+        return _0, 0, FINITE
     q = max(field, 1) - (highest >> 1) - man
-    narrow = fraction == _0 and field > 1
-    digits, k = _shortest(fraction | hidden if field else fraction, q, narrow, powers)
-    return _lay_out(text, at, digits, k)
-
-
-@helper
-def _write_word(text, at, a, b, c):
-    text[at], text[at + 1], text[at + 2] = a, b, c
-    return at + 3
+    c = fraction | hidden if field != 0 else fraction
+    digits, k = _shortest(c, q, fraction == _0 and field > 1, powers)
+    return digits, k, FINITE
 
 
 @helper
@@ -115,65 +105,3 @@ def _scaled(x, high, low):
     """
     top, middle, bottom = multiply(x, high, low)
     return top | (_1 if middle != _0 or bottom >> _59 != _0 else _0)
-
-
-@helper
-def _lay_out(text, at, digits, k):
-    """Write digits * 10^k as Python's ``repr`` does, but for a trailing ``.0``."""
-    while digits % _10 == _0:
-        digits //= _10
-        k += 1
-    count = _count(digits)
-    point = count + k  # the value is 0.digits * 10^point
-    if point > 16 or point < -3:
-        return _write_exponent(text, _write_scientific(text, at, digits, count), point - 1)
-    if point <= 0:
-        text[at], text[at + 1] = _ZERO, _POINT
-        end = at + 2 - point + count
-        return _write_digits(text, at + 2, end, end, digits)
-    if k >= 0:
-        return _write_digits(text, at, at + point, at + count, digits)
-    split = np.uint64(10) ** np.uint64(-k)
-    whole = digits // split
-    _write_digits(text, at, at + point, at + point, whole)
-    text[at + point] = _POINT
-    end = at + count + 1
-    return _write_digits(text, at + point + 1, end, end, digits - whole * split)
-
-
-@helper
-def _count(digits):
-    """How many digits the number has."""
-    count, limit = 1, _10
-    while count < 19 and digits >= limit:
-        limit *= _10
-        count += 1
-    return count
-
-
-@helper
-def _write_digits(text, at, end, last, digits):
-    """Fill text[at:end] with zeros, but with the digits right-aligned in text[at:last]."""
-    for i in range(last, end):
-        text[i] = _ZERO
-    for i in range(last - 1, at - 1, -1):
-        rest = digits // _10
-        text[i] = _ZERO + (digits - rest * _10)
-        digits = rest
-    return end
-
-
-@helper
-def _write_scientific(text, at, digits, count):
-    """Write ``d.ddd``, or ``d``."""
-    end = _write_digits(text, at + 1, at + 1 + count, at + 1 + count, digits)
-    text[at], text[at + 1] = text[at + 1], _POINT
-    return end if count > 1 else at + 1
-
-
-@helper
-def _write_exponent(text, at, exponent):
-    """Write ``e+dd``: a sign and at least two digits."""
-    text[at], text[at + 1] = _E, _PLUS if exponent >= 0 else _MINUS
-    end = at + (4 if -100 < exponent < 100 else 5)
-    return _write_digits(text, at + 2, end, end, np.uint64(abs(exponent)))

@@ -7,15 +7,15 @@ fastest.
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .. import kernels
-from ..dtypes import BY_NAME, DType, Float, Kind
+from ..dtypes import BY_NAME, DType, Kind
 from ..errors import ExecutionError
-from . import decimals, shortest
+from . import decimals, shortest, texts
 from .powers import powers_of_ten
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ __all__ = ["from_string", "to_string"]
 _BLOCK = 8192
 _DOUBLE = BY_NAME["double"]
 _COLUMNS = (np.dtype("u8"), np.dtype("i8"), np.dtype("u1"))
+_BYTES, _COUNTS = np.dtype("u1"), np.dtype("i8")
 
 
 # ---- to string
@@ -45,37 +46,32 @@ def to_string(src: DType) -> Run:
     """
     if src.bits <= 16:
         return _look_up(src)
-    if src.float is not None:
-        return _write_floats(src.float, src.bits)
-
-    def run(src_buffer: np.ndarray, dst_buffer: np.ndarray) -> None:
-        dst_buffer[:] = list(map(str, src_buffer.tolist()))
-
-    return run
+    return _write(src)
 
 
 def _look_up(src: DType) -> Run:
     mask, unsigned = src.code_mask, np.dtype(f"u{src.storage.itemsize}")
 
     def run(src_buffer: np.ndarray, dst_buffer: np.ndarray) -> None:
-        _texts(src).take(src_buffer.view(unsigned) & mask, out=dst_buffer)
+        _table(src).take(src_buffer.view(unsigned) & mask, out=dst_buffer)
 
     return run
 
 
 @cache
-def _texts(src: DType) -> np.ndarray:
+def _table(src: DType) -> np.ndarray:
     """The text of every code of a type of at most 16 bits."""
-    texts = np.empty(1 << src.bits, object)
-    if src.float is not None and src.bits == 16:
-        _write_floats(src.float, 16)(np.arange(texts.size, dtype=src.storage), texts)
+    table = np.empty(1 << src.bits, object)
+    if src.bits == 16:
+        codes = np.arange(table.size, dtype="u2")
+        _write(src)(codes.view(src.storage), table)
     else:
-        texts[:] = [_text(src, code) for code in range(texts.size)]
-    return texts
+        table[:] = [_text(src, code) for code in range(table.size)]
+    return table
 
 
 def _text(src: DType, code: int) -> str:
-    """The text of an integer, a bool, or a float of fewer than 16 bits."""
+    """The text of one element of fewer than 16 bits."""
     value = src.value_of(code)
     if not src.is_float:
         return str(value)
@@ -85,20 +81,41 @@ def _text(src: DType, code: int) -> str:
     return ("-" if negative_zero else "") + repr(float(value)).removesuffix(".0")
 
 
-def _write_floats(layout: Float, bits: int) -> Run:
-    codes = np.dtype(f"u{bits // 8}")
-    byte, count = np.dtype("u1"), np.dtype("i8")
-    write = shortest.write.bind(codes, layout.man, layout.exp, powers_of_ten(), byte, count, size=1)
+def _write(src: DType) -> Run:
+    """The run for integers and IEEE floats of 16 bits and more, through columns."""
+    split, stored = _columns_of(src)
+    # Integers have at most 20 digits and never an exponent.
+    widest = 16 if src.is_float else 20
+    write = texts.write.bind(*_COLUMNS, widest, _BYTES, _COUNTS, size=1)
 
     def run(src_buffer: np.ndarray, dst_buffer: np.ndarray) -> None:
-        text = np.empty(min(src_buffer.size, _BLOCK) * shortest.LONGEST, "u1")
-        end = np.empty(1, "i8")
+        room = min(src_buffer.size, _BLOCK)
+        columns, end = _columns(room), np.empty(1, _COUNTS)
+        text = np.empty(room * texts.LONGEST, _BYTES)
         for block in _blocks(src_buffer.size):
-            write(src_buffer[block].view(codes), text, end)
+            elements = src_buffer[block].view(stored)
+            used = [column[: elements.size] for column in columns]
+            split(elements, *used)
+            write(*used, text, end)
             joined = str(text[: end[0] - 1].data, "ascii")
-            dst_buffer[block] = joined.split(shortest.SEPARATOR)
+            dst_buffer[block] = joined.split(texts.SEPARATOR)
 
     return run
+
+
+def _columns_of(src: DType) -> tuple[Callable[..., None], np.dtype]:
+    """The kernel that makes columns of ``src`` elements, and the type that it takes them as."""
+    if src.float is None:
+        return shortest.integer_columns.bind(src.storage, *_COLUMNS, size=1), src.storage
+    codes = np.dtype(f"u{src.storage.itemsize}")
+    kernel = shortest.float_columns.bind(
+        codes, src.float.man, src.float.exp, powers_of_ten(), *_COLUMNS, size=1
+    )
+    return kernel, codes
+
+
+def _columns(size: int) -> list[np.ndarray]:
+    return [np.empty(size, dtype) for dtype in _COLUMNS]
 
 
 def _blocks(size: int) -> list[slice]:
@@ -120,29 +137,29 @@ def from_string(dst: DType, saturate: bool, round_mode: str) -> Run:
     is then undefined.
     """
     finish = _finish(dst, saturate, round_mode)
-    scan = decimals.scan.bind(np.dtype("u1"), *_COLUMNS, np.dtype("i8"), size=1)
+    scan = texts.scan.bind(_BYTES, *_COLUMNS, _COUNTS, size=1)
 
     def run(src_buffer: np.ndarray, dst_buffer: np.ndarray) -> None:
-        end = np.empty(2, "i8")
+        end = np.empty(2, _COUNTS)
         for block in _blocks(src_buffer.size):
-            texts, joined = _join(src_buffer[block].tolist(), block.start)
-            columns = [np.empty(len(texts), dtype) for dtype in _COLUMNS]
+            elements, joined = _join(src_buffer[block].tolist(), block.start)
+            columns = _columns(len(elements))
             scan(joined, *columns, end)
-            if end[0] < len(texts) or end[1] < joined.size:
-                raise _refuse(texts, int(end[0]), block.start)
-            finish(texts, columns, dst_buffer[block])
+            if end[0] < len(elements) or end[1] < joined.size:
+                raise _refuse(elements, int(end[0]), block.start)
+            finish(elements, columns, dst_buffer[block])
 
     return run
 
 
-def _join(texts: list[str], start: int) -> tuple[list[str], np.ndarray]:
-    """``texts`` with every element a ``str``, and their UTF-8 bytes, a separator after each."""
+def _join(elements: list[str], start: int) -> tuple[list[str], np.ndarray]:
+    """``elements`` with every element a ``str``, and their UTF-8 bytes, a separator after each."""
     try:
-        joined = decimals.SEPARATOR.join([*texts, ""])
+        joined = texts.SEPARATOR.join([*elements, ""])
     except TypeError:
-        return _join([_str(text, start + i) for i, text in enumerate(texts)], start)
+        return _join([_str(element, start + i) for i, element in enumerate(elements)], start)
     # What cannot be encoded is no number, and neither is what replaces it.
-    return texts, np.frombuffer(joined.encode("utf-8", "replace"), "u1")
+    return elements, np.frombuffer(joined.encode("utf-8", "replace"), _BYTES)
 
 
 def _str(element: object, index: int) -> str:
@@ -153,11 +170,11 @@ def _str(element: object, index: int) -> str:
     raise ExecutionError(f"element {index} is no string but a {type(element).__name__}")
 
 
-def _refuse(texts: Sequence[str], read: int, start: int) -> ExecutionError:
+def _refuse(elements: Sequence[str], read: int, start: int) -> ExecutionError:
     """The error for the first text that is no number, ``read`` if none before has a separator."""
-    separated = (i for i, text in enumerate(texts) if decimals.SEPARATOR in text)
+    separated = (i for i, element in enumerate(elements) if texts.SEPARATOR in element)
     bad = min(read, next(separated, read))
-    text = texts[bad]
+    text = elements[bad]
     shown = repr(text) if len(text) <= 60 else f"{text[:40]!r}... ({len(text)} characters)"
     return ExecutionError(
         f"element {start + bad} is no number: {shown}; a decimal number, inf or nan can be cast"
@@ -165,10 +182,10 @@ def _refuse(texts: Sequence[str], read: int, start: int) -> ExecutionError:
 
 
 def _finish(dst: DType, saturate: bool, round_mode: str) -> Callable[..., None]:
-    """``finish(texts, columns, dst_buffer)``: from what the scanner read to ``dst``."""
+    """``finish(elements, columns, dst_buffer)``: from what the scanner read to ``dst``."""
     if dst.kind is Kind.BOOL:
-        nonzero = decimals.nonzero.bind(_COLUMNS[0], _COLUMNS[2], dst.storage, size=1)
-        return lambda texts, columns, dst_buffer: nonzero(columns[0], columns[2], dst_buffer)
+        nonzero = decimals.nonzero.bind(*_COLUMNS, dst.storage, size=1)
+        return lambda elements, columns, dst_buffer: nonzero(*columns, dst_buffer)
     if dst.is_integer:
         return _finish_integer(dst)
     return _finish_float(dst, saturate, round_mode)
@@ -179,7 +196,7 @@ def _finish_integer(dst: DType) -> Callable[..., None]:
     limits = np.array(_limits(dst), "u8")
     to_nearest, mask = dst.bits < 8, np.uint64(dst.code_mask)
     truncate = decimals.truncate.bind(*_COLUMNS, unsigned, limits, to_nearest, mask, size=1)
-    return lambda texts, columns, dst_buffer: truncate(*columns, dst_buffer.view(unsigned))
+    return lambda elements, columns, dst_buffer: truncate(*columns, dst_buffer.view(unsigned))
 
 
 def _limits(dst: DType) -> tuple[int, int, int, int]:
@@ -192,27 +209,40 @@ def _limits(dst: DType) -> tuple[int, int, int, int]:
 
 
 def _finish_float(dst: DType, saturate: bool, round_mode: str) -> Callable[..., None]:
+    to_double = _finish_double(to_nearest=dst is _DOUBLE)
+    if dst is _DOUBLE:
+        return to_double
+
+    @lru_cache(maxsize=4)  # the size of a block, and that of the last block
+    def convert(size: int) -> Run:
+        run: Run = kernels.convert(_DOUBLE, dst, size, saturate=saturate, round_mode=round_mode)
+        return run
+
+    convert(_BLOCK)
+
+    def to_narrower(
+        elements: Sequence[str], columns: list[np.ndarray], dst_buffer: np.ndarray
+    ) -> None:
+        doubles = np.empty(len(elements), _DOUBLE.storage)
+        to_double(elements, columns, doubles)
+        convert(doubles.size)(doubles, dst_buffer)
+
+    return to_narrower
+
+
+def _finish_double(to_nearest: bool) -> Callable[..., None]:
+    """To float64, rounded to nearest or to odd."""
     scale = decimals.scale.bind(*_COLUMNS, powers_of_ten(), size=1)
-    to_nearest = dst is _DOUBLE
     assemble = decimals.assemble.bind(*_COLUMNS, to_nearest, np.dtype("u8"), size=1)
 
-    def to_double(texts: Sequence[str], columns: list[np.ndarray], dst_buffer: np.ndarray) -> None:
+    def to_double(
+        elements: Sequence[str], columns: list[np.ndarray], dst_buffer: np.ndarray
+    ) -> None:
         digits, exponents, kinds = columns
         scale(*columns)
-        for i in np.flatnonzero(kinds & decimals.KIND == decimals.UNDECIDED).tolist():
-            exact = decimals.significand(texts[i], int(digits[i]), int(exponents[i]))
+        for i in np.flatnonzero(kinds & texts.KIND == texts.UNDECIDED).tolist():
+            exact = decimals.significand(elements[i], int(digits[i]), int(exponents[i]))
             digits[i], exponents[i] = exact
         assemble(*columns, dst_buffer.view("u8"))
 
-    if dst is _DOUBLE:
-        return to_double
-    convert = kernels.convert(_DOUBLE, dst, _BLOCK, saturate=saturate, round_mode=round_mode)
-
-    def to_narrower(
-        texts: Sequence[str], columns: list[np.ndarray], dst_buffer: np.ndarray
-    ) -> None:
-        doubles = np.empty(len(texts), "f8")
-        to_double(texts, columns, doubles)
-        convert(doubles, dst_buffer)
-
-    return to_narrower
+    return to_double
