@@ -14,13 +14,11 @@ from cast_data import PAIRS, Mode, assert_codes, codes, from_storage, pair_id, t
 
 from minirt import kernels
 from minirt.dtypes import BY_NAME
+from minirt.jit.launcher import PAYS
 
 pytestmark = pytest.mark.slow
 
 every_pair = pytest.mark.parametrize("pair", PAIRS, ids=pair_id)
-
-#: More elements than any threshold for threads, and no multiple of any block.
-MANY = (1 << 21) + 4099
 
 
 def bind(src: str, mode: Mode, size: int):
@@ -72,17 +70,24 @@ def test_position_in_the_array_does_not_matter(pair: tuple[str, Mode]) -> None:
 
 
 @every_pair
-def test_threads_give_the_same_bits(pair: tuple[str, Mode]) -> None:
+def test_threads_give_the_same_bits(
+    pair: tuple[str, Mode], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """More elements than one thread is used for, and no multiple of any block."""
     src, mode = pair
+    monkeypatch.setenv("MINIRT_NUM_THREADS", "4")
     few = interesting(src, mode, 9973)
-    right = expected(src, mode, few)
-    source = to_storage(np.resize(few, MANY), src)
-    out = np.empty(MANY, BY_NAME[mode.dst].storage)
-    bind(src, mode, MANY)(source, out)
-    repeated = np.resize(to_storage(right, mode.dst), MANY)
-    if out.tobytes() != repeated.tobytes():
-        sources, rights = np.resize(few, MANY), np.resize(right, MANY)
-        assert_codes(from_storage(out), rights, sources, src, mode)
+    right = to_storage(expected(src, mode, few), mode.dst)
+    source = to_storage(few, src)
+    many = 2 * PAYS // (source.itemsize + right.itemsize) + 4099
+    source, right, out = (
+        np.resize(source, many),
+        np.resize(right, many),
+        np.empty(many, right.dtype),
+    )
+    bind(src, mode, many)(source, out)
+    if out.tobytes() != right.tobytes():
+        assert_codes(*map(from_storage, (out, right, source)), src, mode)
 
 
 def interesting(src: str, mode: Mode, count: int = 67) -> np.ndarray:
