@@ -170,8 +170,8 @@ def element_type(code: int, where: str) -> DType:
             dtype=name,
         )
     raise UnsupportedError(
-        f"{where} has element type {code}; minirt and onnx {onnx.__version__} know {known}; "
-        f"if a later ONNX release defines it, a newer onnx and minirt are needed",
+        f"{where} has element type {code}, which neither minirt (it knows {known}) nor onnx "
+        f"{onnx.__version__} knows; if a later ONNX release defines it, newer ones of both do",
         dtype=str(code),
     )
 

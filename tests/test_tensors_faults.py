@@ -168,13 +168,13 @@ CONTRADICTIONS = [
 UNSUPPORTED = [
     (
         tensor(29),
-        f"tensor 'w' has element type 29; minirt and onnx {onnx.__version__} know 1 to 28; "
-        "if a later ONNX release defines it, a newer onnx and minirt are needed",
+        f"tensor 'w' has element type 29, which neither minirt (it knows 1 to 28) nor onnx "
+        f"{onnx.__version__} knows; if a later ONNX release defines it, newer ones of both do",
     ),
     (
         tensor(-1),
-        f"tensor 'w' has element type -1; minirt and onnx {onnx.__version__} know 1 to 28; "
-        "if a later ONNX release defines it, a newer onnx and minirt are needed",
+        f"tensor 'w' has element type -1, which neither minirt (it knows 1 to 28) nor onnx "
+        f"{onnx.__version__} knows; if a later ONNX release defines it, newer ones of both do",
     ),
     (
         tensor(dims=[1] * 65, raw_data=b"\0" * 4),
