@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
-from .attributes import read_attribute
+from .attributes import Readers, read_attribute
 from .errors import MinirtError, ParseError, SchemaError, UnsupportedError
 from .functions import Functions
 from .graph import Graph, Node
@@ -22,8 +22,9 @@ from .tensors import element_type, from_proto, type_from_proto
 from .types import TensorType, contradiction, merge
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
+    import numpy as np
     from onnx import (
         AttributeProto,
         GraphProto,
@@ -124,22 +125,23 @@ class _Builder:
             graph.inputs.append(value)
 
     def _define_initializers(self, scope: Scope) -> None:
-        proto, graph = scope.proto, scope.graph
-        dense = ((t.name, t, self._tensor) for t in proto.initializer)
-        sparse = ((t.values.name, t, self._sparse) for t in proto.sparse_initializer)
-        for name, tensor, read in chain(dense, sparse):
-            value = scope.names.get(name)
-            if value is None or value in graph.initializers:
-                value = scope.define(name, "initializer")
-            contents = read(tensor, f"initializer {name!r}")
-            graph.initializers[value] = contents.value
-            declared, value.type = value.type, value.type or contents.without_value()
-            if declared and not merge(declared, contents):
-                raise contradiction(
-                    f"graph input {name!r} is {declared}, but its initializer is {contents}",
-                    declared,
-                    contents,
-                )
+        for tensor in scope.proto.initializer:
+            self._define_initializer(scope, tensor.name, partial(self._tensor, tensor))
+        for sparse in scope.proto.sparse_initializer:
+            self._define_initializer(scope, sparse.values.name, partial(self._sparse, sparse))
+
+    def _define_initializer(
+        self, scope: Scope, name: str, read: Callable[[str], TensorType]
+    ) -> None:
+        initializers, value = scope.graph.initializers, scope.names.get(name)
+        if value is None or value in initializers:
+            value = scope.define(name, "initializer")
+        contents = read(f"initializer {name!r}")
+        initializers[value] = cast("np.ndarray", contents.value)
+        declared, value.type = value.type, value.type or contents.without_value()
+        if declared and not merge(declared, contents):
+            message = f"graph input {name!r} is {declared}, but its initializer is {contents}"
+            raise contradiction(message, declared, contents)
 
     def _define_nodes(self, scope: Scope) -> None:
         for index, proto in enumerate(scope.proto.node):
@@ -193,7 +195,7 @@ class _Builder:
         self, protos: Iterable[AttributeProto], node: Node, scope: Scope
     ) -> dict[str, Any]:
         """The attributes of ``node``; references to those of a call are resolved."""
-        readers = {
+        readers: Readers = {
             "t": self._tensor,
             "sparse_tensor": self._sparse,
             "tp": _read_type,
@@ -272,8 +274,9 @@ class _Builder:
         scope.graph.captures = list(scope.captures)
         nodes = list(self._expanded(scope)) if self._bodies else scope.nodes
         captures = {
-            node: [value for graph in graphs for value in graph.captures]
-            for node, graphs in self._inner.items()
+            node: [value for graph in self._inner[node] for value in graph.captures]
+            for node in nodes
+            if node in self._inner
         }
         scope.graph.nodes = sort_nodes(nodes, captures)
 

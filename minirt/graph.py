@@ -7,6 +7,7 @@ optional operand is None, and a value knows the node that makes it.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from .types import Type
 
 __all__ = ["Graph", "Node", "Value"]
+
+_NO_DEFAULTS: Mapping[str, Any] = MappingProxyType({})
 
 
 @dataclass(eq=False, slots=True)
@@ -62,7 +65,7 @@ class Node:
     doc: str = ""
     outer: tuple[Node, str] | None = None
     written_as: str = ""
-    defaults: Mapping[str, Any] = field(default_factory=dict)
+    defaults: Mapping[str, Any] = field(default_factory=lambda: _NO_DEFAULTS)
 
     @property
     def qualified_name(self) -> str:

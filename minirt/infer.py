@@ -232,15 +232,17 @@ def _fix_sizes(graph: Graph, shapes: Mapping[str, Dims]) -> None:
             value.type = value.type and with_sizes(value.type, numbers)
 
 
-def _shape(name: str, dims: object) -> tuple[int | Dim, ...]:
-    valid = isinstance(dims, Sequence) and not isinstance(dims, str)
-    if valid and all(d is None or isinstance(d, str) or _is_size(d) for d in dims):
-        return tuple(int(d) if _is_size(d) else Dim(d) for d in dims)
+def _shape(name: str, dims: Dims) -> tuple[int | Dim, ...]:
+    if not isinstance(dims, Sequence) or isinstance(dims, str):
+        raise InputError(f"shapes: input {name!r} has {dims!r}, which is no list of dimensions")
+    return tuple(_dimension(name, dim) for dim in dims)
+
+
+def _dimension(name: str, dim: object) -> int | Dim:
+    if dim is None or isinstance(dim, str):
+        return Dim(dim)
+    if isinstance(dim, Integral) and not isinstance(dim, bool) and int(dim) >= 0:
+        return int(dim)
     raise InputError(
-        f"shapes: {dims!r} is no shape for input {name!r}; "
-        "one is a list of numbers from 0, names and None"
+        f"shapes: input {name!r} has dimension {dim!r}; one is a number from 0, a name or None"
     )
-
-
-def _is_size(dim: object) -> bool:
-    return isinstance(dim, Integral) and not isinstance(dim, bool) and dim >= 0

@@ -8,7 +8,7 @@ from typing import IO, TYPE_CHECKING
 
 from google.protobuf.message import DecodeError
 from google.protobuf.unknown_fields import UnknownFieldSet
-from onnx import ModelProto
+from onnx import ModelProto, TensorProto
 
 from .build import NEWEST_IR, build
 from .errors import InputError, ParseError
@@ -81,7 +81,7 @@ def read_model(model: Model) -> tuple[ModelProto, Path | None]:
         data, folder, what = _read(model)
         proto = _parse(data, what)
     if not proto.HasField("graph"):
-        raise ParseError(f"{what} has no graph{_HINT_PART}")
+        raise ParseError(f"{what} has no graph, so it is no model")
     return proto, folder
 
 
@@ -90,12 +90,11 @@ def _read(model: object) -> tuple[bytes, Path | None, str]:
     if isinstance(model, bytes | bytearray | memoryview):
         return bytes(model), None, "the model"
     if isinstance(model, str | os.PathLike):
-        path = Path(os.fsdecode(model))
-        return path.read_bytes(), path.parent, repr(str(path))
+        return _read_file(Path(os.fsdecode(model)))
     if not hasattr(model, "read"):
         raise InputError(
             "a model is a path, bytes, a binary file or an onnx.ModelProto, "
-            f"not {type(model).__name__}"
+            f"not of type {type(model).__name__}"
         )
     data, name = model.read(), getattr(model, "name", None)
     if not isinstance(data, bytes | bytearray | memoryview):
@@ -107,39 +106,61 @@ def _read(model: object) -> tuple[bytes, Path | None, str]:
     return bytes(data), Path(name).parent, repr(name)
 
 
-_HINT_PART = "; is it part of a model, such as a tensor?"
+def _read_file(path: Path) -> tuple[bytes, Path, str]:
+    name = repr(str(path))
+    if "\0" in name:
+        raise InputError(f"{name} is no path")
+    with path.open("rb") as file:
+        _check_size(os.fstat(file.fileno()).st_size, name)
+        return file.read(), path.parent, name
 
-#: What people have instead of a model: how it begins, from which byte on, and what it is.
-_LOOKALIKES: tuple[tuple[int, bytes, str], ...] = (
-    (0, b"version https://git-lfs", "a Git LFS pointer: fetch the model with `git lfs pull`"),
-    (0, b"<", "HTML or XML, perhaps an error page of a download"),
-    (0, b"{", "JSON"),
-    (0, b"PK\x03\x04", "a zip archive, perhaps a PyTorch checkpoint"),
-    (0, b"\x1f\x8b", "gzip: decompress it first"),
-    (0, b"\x80", "a Python pickle, perhaps a PyTorch checkpoint"),
-    (0, b"\x89HDF", "HDF5, perhaps a Keras model"),
-    (4, b"ORTM", "ONNX Runtime's own format: convert the original .onnx file"),
-    (4, b"TFL3", "a TensorFlow Lite model"),
-    (0, b"ir_version", "ONNX as text: read it with onnx.parser or google.protobuf.text_format"),
-)
+
+def _check_size(size: int, what: str) -> None:
+    if size > _PROTOBUF_LIMIT:
+        raise ParseError(
+            f"{what} has {size} bytes, but a protobuf message holds at most {_PROTOBUF_LIMIT}; "
+            "a larger model keeps its tensors in files beside it (external data)"
+        )
 
 
 def _parse(data: bytes, what: str) -> ModelProto:
     if not data:
         raise ParseError(f"{what} is empty")
+    _check_size(len(data), what)
     proto = ModelProto()
     try:
         proto.ParseFromString(data)
     except DecodeError:
-        raise ParseError(f"{what} is not an ONNX model{_guess(data)}") from None
+        raise ParseError(f"{what} is not an ONNX model; {_guess(data)}") from None
     unknown = UnknownFieldSet(proto)
     # A later version of the format may have more fields, and is refused for its version.
     if len(unknown) and proto.ir_version <= NEWEST_IR:
         raise ParseError(
-            f"{what} has fields that ONNX does not define "
-            f"(the first has number {unknown[0].field_number}){_guess(data) or _HINT_PART}"
+            f"{what} is not an ONNX model: it has a field {unknown[0].field_number}, "
+            f"which is none of a model's; {_guess(data)}"
         )
     return proto
+
+
+#: The most bytes that a protobuf message can have.
+_PROTOBUF_LIMIT = 2**31 - 1
+
+#: What people have instead of a model: how it begins, from which byte on, and what it is.
+_LOOKALIKES: tuple[tuple[int, bytes, str], ...] = (
+    (0, b"version https://git-lfs", "a Git LFS pointer: fetch the file with `git lfs pull`"),
+    (0, b"<!", "a web page, perhaps an error page"),
+    (0, b"<html", "a web page, perhaps an error page"),
+    (0, b"<?xml", "XML"),
+    (0, b"{", "JSON"),
+    (0, b"PK\x03\x04", "a zip archive, perhaps a PyTorch checkpoint"),
+    (0, b"\x1f\x8b", "gzip data: decompress it first"),
+    (0, b"\x80", "a Python pickle, perhaps a PyTorch checkpoint"),
+    (0, b"\x89HDF", "HDF5, perhaps a Keras model"),
+    (4, b"ORTM", "ONNX Runtime's own format, made from an .onnx file that is needed instead"),
+    (4, b"TFL3", "a TensorFlow Lite model"),
+    (0, b"<", "ONNX in its text syntax, which onnx.parser reads"),
+    (0, b"ir_version", "ONNX as protobuf text, which google.protobuf.text_format reads"),
+)
 
 
 def _guess(data: bytes) -> str:
@@ -147,7 +168,19 @@ def _guess(data: bytes) -> str:
     text = data.lstrip(b" \t\r\n\xef\xbb\xbf")
     for offset, magic, meaning in _LOOKALIKES:
         if (data if offset else text).startswith(magic, offset):
-            return f"; it looks like {meaning}"
-    if data[:64].isascii() and data[:64].decode().isprintable():
-        return f"; it looks like text: {data[:40].decode()!r}"
-    return "; it may be cut off, or something else"
+            return f"it looks like {meaning}"
+    if _is_tensor(data):
+        return "it looks like a tensor, such as the input of a model"
+    start = data[:40]
+    if start.isascii() and start.decode().isprintable():
+        return f"it looks like text: {start.decode()!r}"
+    return "it may be cut off"
+
+
+def _is_tensor(data: bytes) -> bool:
+    tensor = TensorProto()
+    try:
+        tensor.ParseFromString(data)
+    except DecodeError:
+        return False
+    return tensor.data_type > 0 and not len(UnknownFieldSet(tensor))

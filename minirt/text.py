@@ -137,8 +137,9 @@ def _attribute(name: str, value: Any) -> str:
 def _elements(array: np.ndarray) -> str:
     """``array`` in nested brackets; a 0-d one is its element."""
     if array.ndim == 0:
-        return _scalar(array[()])
-    return f"[{', '.join(map(_elements, array))}]"
+        return _scalar(array.item() if array.dtype == object else array[()])
+    items = map(_scalar, array) if array.ndim == 1 else map(_elements, array)
+    return f"[{', '.join(items)}]"
 
 
 def _scalar(value: Any) -> str:

@@ -181,9 +181,9 @@ def merge(first: Type, second: Type) -> Type | None:
 
 def contradiction(message: str, first: Type, second: Type) -> ModelError:
     """The error for two types that :func:`merge` does not bring together."""
-    tensors = isinstance(first, TensorType) and isinstance(second, TensorType)
-    same = tensors and first.dtype is second.dtype
-    return (ShapeError if same else SchemaError)(message)
+    if not (isinstance(first, TensorType) and isinstance(second, TensorType)):
+        return SchemaError(message)
+    return ShapeError(message) if first.dtype is second.dtype else SchemaError(message)
 
 
 def _agree(first: Shape | None, second: Shape | None) -> bool:

@@ -135,18 +135,21 @@ def versions(domain: str, name: str) -> tuple[int, ...]:
 def explain_absence(domain: str, name: str, opset: int) -> str | None:
     """Why an operator that ONNX has is not valid at ``opset``; None if it is, or if ONNX has none.
 
-    ``"it exists since opset 15, the model imports opset 13"``
+    ``"it exists since ai.onnx opset 15, but the model imports 13"``
     """
     schema, known = find_schema(domain, name, opset), versions(domain, name)
-    where = f"{domain or 'ai.onnx'} opset"
-    if schema is None and known:
-        return f"it exists since {where} {known[0]}, but the model imports {opset}"
-    if schema is not None and schema.deprecated:
-        return (
-            f"it is deprecated since {where} {schema.since} and the model imports {opset}; "
-            f"opset {schema.since - 1} was the last that had it"
-        )
-    return None
+    title = domain or "ai.onnx"
+    if schema is None:
+        if not known:
+            return None
+        return f"it exists since {title} opset {known[0]}, but the model imports {opset}"
+    if not schema.deprecated:
+        return None
+    text = f"{title} opset {schema.since} deprecates it, and the model imports {opset}"
+    later = [v for v in known if v > schema.since]
+    if later:
+        return f"{text}; it is back from opset {later[0]}"
+    return f"{text}; it is valid up to opset {schema.since - 1}"
 
 
 @cache
@@ -174,14 +177,15 @@ def _convert(schema: defs.OpSchema) -> Schema:
 
 
 def _parameter(parameter: defs.OpSchema.FormalParameter) -> Parameter:
-    option = parameter.option.name
+    options = defs.OpSchema.FormalParameterOption
+    variadic = parameter.option == options.Variadic
     return Parameter(
         parameter.name,
         parameter.type_str,
         frozenset(map(_normal, parameter.types)),
-        option == "Single",
-        option == "Variadic",
-        option == "Variadic" and not parameter.is_homogeneous,
+        parameter.option == options.Single,
+        variadic,
+        variadic and not parameter.is_homogeneous,
     )
 
 
@@ -194,7 +198,8 @@ def _attribute(attribute: defs.OpSchema.Attribute) -> Attribute:
             default = default.decode()
         elif not isinstance(default, (int, float)):
             default = [x.decode() if isinstance(x, bytes) else x for x in default]
-    return Attribute(attribute.name, attribute.type.name, attribute.required, default)
+    kind = str(attribute.type).removeprefix("AttrType.")
+    return Attribute(attribute.name, kind, attribute.required, default)
 
 
 def _normal(type_string: str) -> str:

@@ -20,6 +20,7 @@ from ..ops.schemas import (
 
 if TYPE_CHECKING:
     from ..graph import Graph, Node
+    from ..ops.schemas import Schema
 
 __all__ = ["Missing", "check", "missing_operators", "require_operators"]
 
@@ -45,7 +46,7 @@ def _check_node(node: Node) -> None:
     domain, name, opset = node.domain, node.op_type, node.opset
     _check_opset(domain, opset)
     schema, newest = find_schema(domain, name, opset), newest_schema(domain, name)
-    if schema is None or newest is None or schema.deprecated:
+    if schema is None or newest is None or (schema.deprecated and not _is_kept(schema)):
         reason = explain_absence(domain, name, opset)
         if reason:
             raise SchemaError(reason)
@@ -53,6 +54,12 @@ def _check_node(node: Node) -> None:
     check_operands(node, schema)
     check_attributes(node, schema, newest)
     node.defaults = schema.defaults
+
+
+def _is_kept(schema: Schema) -> bool:
+    """Whether minirt has just the version that ONNX deprecates, for the files that use it."""
+    operator = registry.find(schema.domain, schema.name, schema.since)
+    return operator is not None and operator.since == schema.since
 
 
 def _check_opset(domain: str, opset: int) -> None:
