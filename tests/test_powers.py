@@ -4,10 +4,22 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+import numba
 import numpy as np
 import pytest
 
 from minirt.kernels import powers, shortest
+
+
+@numba.njit
+def multiply(x: int, high: int, low: int) -> tuple[int, int, int]:
+    return powers.multiply(x, high, low)
+
+
+@numba.njit
+def normalize(x: int) -> tuple[int, int]:
+    return powers.normalize(x)
+
 
 #: Every exponent of a float64 c * 2^q with an integer c < 2^53.
 EVERY_Q = range(-1074, 972)
@@ -43,17 +55,17 @@ def test_multiply_and_normalize() -> None:
     edges = [1, 2**32 - 1, 2**32, 2**63, 2**64 - 1]
     xs, highs, lows = (edges + rng.integers(1, 2**64, 40, dtype="u8").tolist() for _ in range(3))
     for x, high, low in zip(xs, highs[::-1], lows, strict=True):
-        words = powers.multiply(np.uint64(x), np.uint64(high), np.uint64(low))
+        words = multiply(np.uint64(x), np.uint64(high), np.uint64(low))
         product = x * (high << 64 | low)
         assert [int(w) for w in words] == [product >> s & (1 << 64) - 1 for s in (128, 64, 0)]
     for n in range(64):
         for x in (1 << n, (2 << n) - 1):
-            assert powers.normalize(np.uint64(x)) == (x << 63 - n, 63 - n)
+            assert normalize(np.uint64(x)) == (x << 63 - n, 63 - n)
 
 
 def scale_of(q: int, narrow: bool = False) -> tuple[int, Fraction]:
     """k, and the number of units of 10^k in 2^q."""
-    k = int(shortest.floor_log10(q, narrow))
+    k = shortest.floor_log10.py_func(q, narrow)
     return k, Fraction(2) ** q / Fraction(10) ** k
 
 

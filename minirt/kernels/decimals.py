@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..jit import kernel
-from .powers import EXACT, HIGHEST, LOWEST, helper, multiply, normalize, power
+from .powers import EXACT, HIGHEST, LOWEST, TENS, helper, multiply, normalize, power
 from .texts import COLUMNS, INFINITE, KIND, LONGER, NAN, NEGATIVE, UNDECIDED
 
 __all__ = ["assemble", "nonzero", "scale", "significand", "truncate"]
@@ -21,8 +21,8 @@ _DECISIVE = 800
 
 _0, _1 = np.uint64(0), np.uint64(1)
 _TOP, _ALL = np.uint64(1 << 63), np.uint64(2**64 - 1)
-_TENS = np.array([10**n for n in range(20)], np.uint64)
 _FIVES = np.array([5**n for n in range(28)], np.uint64)
+#: Less than what rounding to 53 bits looks at: the first bit cut, and whether there are more.
 _COARSE = np.uint64(511)
 
 # ---- columns to bool and integers
@@ -62,10 +62,10 @@ def _integer(digits, exponent, longer, to_nearest):
         return True, _0  # below 2^64 / 10^20 < 1/2
     if exponent > 0:
         # A digit is dropped only where it would have made the integer too large.
-        if longer or exponent > 19 or digits > _ALL // _TENS[exponent]:
+        if longer or exponent > 19 or digits > _ALL // TENS[exponent]:
             return False, _0
-        return True, digits * _TENS[exponent]
-    unit = _TENS[-exponent]
+        return True, digits * TENS[exponent]
+    unit = TENS[-exponent]
     whole = digits // unit
     rest = digits - whole * unit
     if to_nearest:
@@ -125,7 +125,7 @@ def _scale(digits, exponent, powers):
         e -= 1
     if 0 <= exponent <= EXACT:
         return True, top | (_1 if middle | bottom != _0 else _0), e
-    # The table is rounded up: the product is too large by less than 2^64, here doubled.
+    # The table is rounded up: the product is too large by less than 2^64, or 2^65 if doubled.
     if middle > _1:
         return True, top | _1, e
     if -28 < exponent < 0 and digits % _FIVES[-exponent] == _0:
@@ -173,8 +173,8 @@ def significand(text: str, digits: int, exponent: int) -> tuple[int, int]:
 
     ``digits`` and ``exponent`` are what :func:`scan` read from ``text``.
     """
-    mantissa = text.lower().partition("e")[0]
-    every = "".join(c for c in mantissa if c in "0123456789").lstrip("0")
+    mantissa = text.lower().partition("e")[0].replace(".", "")
+    every = mantissa.strip(" \t\n\r\v\f+-").lstrip("0")
     exponent += len(str(digits)) - len(every)
     if len(every) > _DECISIVE:
         exponent += len(every) - _DECISIVE - 1

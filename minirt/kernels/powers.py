@@ -20,6 +20,7 @@ __all__ = [
     "EXACT",
     "HIGHEST",
     "LOWEST",
+    "TENS",
     "helper",
     "multiply",
     "normalize",
@@ -32,9 +33,11 @@ __all__ = [
 LOWEST, HIGHEST = -345, 324
 #: The highest power that the table has exactly; none below 10^0 is exact.
 EXACT = 55
+#: 10^0 to 10^19, the last that fits.
+TENS = np.array([10**n for n in range(20)], np.uint64)
 
-#: Compiles a function that kernels call.
-helper = njit(error_model="numpy", nogil=True)
+#: Compiles a function that only kernels call: without a way in from Python, in half the time.
+helper = njit(error_model="numpy", nogil=True, no_cpython_wrapper=True)
 
 
 @cache

@@ -17,7 +17,7 @@ import numpy as np
 
 from ..jit import kernel
 from ..jit.lanes import leading_zeros
-from .powers import helper
+from .powers import TENS, helper
 
 __all__ = [
     "COLUMNS",
@@ -50,7 +50,6 @@ _FAR = 10**17
 _PLUS, _COMMA, _MINUS, _POINT, _ZERO, _NINE, _E, _A, _F, _I, _N = b"+,-.09eaFIN"
 _0, _10 = np.uint64(0), np.uint64(10)
 _LAST_FIT, _LAST_FIT_DIGIT = np.uint64((2**64 - 1) // 10), np.uint64((2**64 - 1) % 10)
-_TENS = np.array([10**n for n in range(20)], np.uint64)
 
 # ---- reading
 
@@ -256,4 +255,4 @@ def _write_digits(text, end, count, digits):
 def _count(digits):
     """How many decimal digits ``digits`` > 0 has, from how many binary ones."""
     count = ((64 - np.int64(leading_zeros(digits))) * 1233) >> 12
-    return count + np.int64(digits >= _TENS[count])
+    return count + np.int64(digits >= TENS[count])
