@@ -32,7 +32,7 @@ class Workload:
     dst: DType
     source: np.ndarray
     result: np.ndarray
-    expected: np.ndarray  # of the first elements, after which they repeat
+    expected: np.ndarray  # codes of the first elements, after which they repeat
 
     @classmethod
     def make(cls, src: str, dst: str, elements: int) -> Workload:
@@ -40,7 +40,7 @@ class Workload:
         codes = _codes(from_, to)
         source = aligned(elements, from_.storage)
         _repeat(_storage(codes, from_), source)
-        expected = _storage(exact_arrays.cast(codes, src, dst), to)
+        expected = _unsigned(_storage(exact_arrays.cast(codes, src, dst), to))
         return cls(from_, to, source, aligned(elements, to.storage), expected)
 
     @property
@@ -50,7 +50,7 @@ class Workload:
 
     def wrong(self) -> float:
         """The share of elements in ``result`` that are not what they should be."""
-        tile, result = self.expected, self.result
+        tile, result = self.expected, _unsigned(self.result)
         whole = result.size // tile.size * tile.size
         rest = result.size - whole
         differs = np.count_nonzero(result[:whole].reshape(-1, tile.size) != tile)
@@ -77,15 +77,19 @@ def _codes(src: DType, dst: DType) -> np.ndarray:
     numbers = random.standard_normal(_TILE) * max(largest / 8, 0.6)
     if dst.name == "bool" or src.name == "bool":
         numbers[::2] = 0
-    if src.smallest == 0 or (dst.smallest >= 0 and dst.is_float):
+    if src.smallest >= 0 or (dst.smallest >= 0 and dst.is_float):
         numbers = abs(numbers)
     doubles = numbers.view(np.uint64)
     return exact_arrays.cast(doubles, "double", src.name)
 
 
 def _storage(codes: np.ndarray, dtype: DType) -> np.ndarray:
-    unsigned = np.dtype(f"u{dtype.storage.itemsize}")
-    return codes.astype(unsigned).view(dtype.storage)
+    return codes.astype(f"u{dtype.storage.itemsize}").view(dtype.storage)
+
+
+def _unsigned(elements: np.ndarray) -> np.ndarray:
+    """The bits: a NaN equals itself."""
+    return elements.view(f"u{elements.itemsize}")
 
 
 def _repeat(tile: np.ndarray, buffer: np.ndarray) -> None:
