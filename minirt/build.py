@@ -229,6 +229,7 @@ class _Builder:
     def _sparse(self, proto: SparseTensorProto, where: str) -> TensorType:
         dtype = element_type(proto.values.data_type, where)
         array = sparse_from_proto(proto, where=where, external=self._external).dense()
+        array.flags.writeable = False
         return TensorType(dtype, array.shape, array)
 
     def _open(self, node: Node, scope: Scope, proto: GraphProto, where: str) -> Graph:

@@ -9,15 +9,18 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from .errors import SchemaError, UnsupportedError, did_you_mean
+from .order import CycleError, sorted_by_need
 from .scope import Call, Scope, domain_of, opsets_of, text_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
-    from onnx import FunctionProto
+    from onnx import FunctionProto, GraphProto, NodeProto
 
     from .graph import Graph, Node
-    from .scope import Key
+
+    #: Domain, name and overload.
+    Key = tuple[str, str, str]
 
 __all__ = ["Functions"]
 
@@ -26,17 +29,21 @@ _MOST_NODES = 1_000_000
 
 
 class Functions:
-    """The functions that a model defines. Raises SchemaError if one is defined twice."""
+    """The functions that a model defines.
+
+    Raises SchemaError if one is defined twice, or calls itself.
+    """
 
     def __init__(self, protos: Iterable[FunctionProto]) -> None:
         self._protos: dict[Key, FunctionProto] = {}
-        self._taken: dict[Graph, set[str]] = {}
-        self._nodes = 0
         for proto in protos:
             key = domain_of(proto.domain), text_of(proto.name), text_of(proto.overload)
             if key in self._protos:
                 raise SchemaError(f"{_title(key)} is defined twice")
             self._protos[key] = proto
+        self._sizes = self._expanded_sizes()
+        self._expanded = 0
+        self._taken: dict[Graph, set[str]] = {}
 
     def __bool__(self) -> bool:
         return bool(self._protos)
@@ -45,28 +52,30 @@ class Functions:
         """What replaces ``node`` of ``scope``, None if it calls no function.
 
         A function has precedence over an operator of its name. Raises SchemaError for a
-        call that does not fit and for recursion, and UnsupportedError before expansion
-        gets out of hand.
+        call that does not fit, and UnsupportedError for more nodes than can be meant.
         """
         key = node.domain, node.op_type, node.overload
         proto = self._protos.get(key)
         if proto is None:
             return None
-        _check_call(node, proto, _title(key))
-        _check_recursion(key, scope.call)
-        self._nodes += len(proto.node) + 1
-        if self._nodes > _MOST_NODES:
-            raise UnsupportedError(f"calls of functions expand to more than {_MOST_NODES} nodes")
+        title = _title(key)
+        _check_call(node, proto, title)
+        if scope.call is None:  # or it has been counted with its caller
+            self._expanded += self._sizes[key]
+            if self._expanded > _MOST_NODES:
+                raise UnsupportedError(
+                    f"calls of functions expand to more than {_MOST_NODES} nodes"
+                )
         return Scope(
             proto,
             scope.graph,
-            opsets_of(proto.opset_import, _title(key)),
+            opsets_of(proto.opset_import, title),
             (node, ""),
-            call=self._call(key, node, proto, scope),
+            call=self._call(node, proto, scope),
             names=dict(zip_longest(proto.input, node.inputs)),
         )
 
-    def _call(self, key: Key, node: Node, proto: FunctionProto, scope: Scope) -> Call:
+    def _call(self, node: Node, proto: FunctionProto, scope: Scope) -> Call:
         taken = self._taken.setdefault(scope.graph, set(scope.names))
         results = {
             name: value
@@ -74,7 +83,38 @@ class Functions:
             if value is not None
         }
         prefix = next((v.name for v in results.values()), node.op_type)
-        return Call(key, results, dict(node.attributes), scope.call, prefix, taken)
+        return Call(results, dict(node.attributes), prefix, taken)
+
+    def _expanded_sizes(self) -> dict[Key, int]:
+        """How many nodes each function comes to, those that it calls included."""
+        calls = {
+            key: [k for k in map(_key, _nodes_of(proto)) if k in self._protos]
+            for key, proto in self._protos.items()
+        }
+        sizes: dict[Key, int] = {}
+        try:
+            for key in sorted_by_need(self._protos, calls.__getitem__):
+                own = sum(1 for _ in _nodes_of(self._protos[key]))
+                sizes[key] = 1 + own + sum(sizes[called] for called in calls[key])
+        except CycleError as error:
+            raise SchemaError(
+                f"a function must not call itself: {error.describe(_title)}"
+            ) from None
+        return sizes
+
+
+def _key(node: NodeProto) -> Key:
+    return domain_of(node.domain), node.op_type, node.overload
+
+
+def _nodes_of(proto: FunctionProto) -> Iterator[NodeProto]:
+    """The nodes of a function, at any depth of subgraphs."""
+    bodies: list[FunctionProto | GraphProto] = [proto]
+    for body in bodies:  # which grows meanwhile
+        for node in body.node:
+            yield node
+            for attribute in node.attribute:
+                bodies += [attribute.g] if attribute.HasField("g") else attribute.graphs
 
 
 def _title(key: Key) -> str:
@@ -96,12 +136,3 @@ def _check_call(node: Node, proto: FunctionProto, title: str) -> None:
     for name in node.attributes:
         if name not in known:
             raise SchemaError(f"{title} has no attribute {name!r}{did_you_mean(name, known)}")
-
-
-def _check_recursion(key: Key, call: Call | None) -> None:
-    path = [_title(key)]
-    while call is not None:
-        path.append(_title(call.function))
-        if call.function == key:
-            raise SchemaError(f"a function must not call itself: {' -> '.join(reversed(path))}")
-        call = call.caller

@@ -32,18 +32,21 @@ if TYPE_CHECKING:
 __all__ = ["apply", "infer", "infer_types"]
 
 
-def infer(model: Model, shapes: Mapping[str, Dims] | None = None) -> Graph:
+def infer(
+    model: Model, shapes: Mapping[str, Dims] | None = None, *, follow_symlinks: bool = False
+) -> Graph:
     """The graph of ``model``, with the type of every value as far as it can be known.
 
     ``str()`` of it is a text for people. ``shapes`` gives shapes of inputs, each
     dimension a number, a name or None; a number for a named dimension holds wherever the
     model uses the name. Values of operators that minirt does not have get the types that
-    the file declares; ``value.type`` is None if it declares none.
+    the file declares; ``value.type`` is None if it declares none. ``follow_symlinks``
+    allows external data behind links that leave the model's folder.
 
     Raises ModelError for a model that is wrong, InputError for shapes that do not fit it,
     and OSError for a file that cannot be read.
     """
-    graph = read_graph(model)
+    graph = read_graph(model, follow_symlinks=follow_symlinks)
     check(graph)
     upgrade(graph)
     if shapes:

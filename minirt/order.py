@@ -2,19 +2,64 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from .errors import SchemaError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 
     from .graph import Node, Value
 
-__all__ = ["sort_nodes"]
+__all__ = ["CycleError", "sort_nodes", "sorted_by_need"]
 
-#: So many nodes of a cycle are named; more would not be read.
+_T = TypeVar("_T", bound="Hashable")
+
+#: So many members of a cycle are named; more would not be read.
 _NAMED = 6
+
+
+class CycleError(Exception):
+    """Things need each other. ``path`` leads from one to itself, each needing the next."""
+
+    def __init__(self, path: Sequence[Any]) -> None:
+        super().__init__(path)
+        self.path = path
+
+    def describe(self, name: Callable[[Any], str]) -> str:
+        """``"a -> b -> a"``, in the direction of the needs, shortened where it is long."""
+        names = list(map(name, self.path))
+        if len(names) > _NAMED + 1:
+            names[_NAMED - 1 : -1] = [f"{len(names) - _NAMED} more"]
+        return " -> ".join(names)
+
+
+def sorted_by_need(items: Iterable[_T], needs: Callable[[_T], Iterable[_T]]) -> list[_T]:
+    """``items`` and all that they need, each after what it needs, and otherwise in order.
+
+    Takes linear time and no recursion. Raises CycleError.
+    """
+    ordered: list[_T] = []
+    done: dict[_T, bool] = {}  # False: on the path, its needs are being met
+    for start in items:
+        if start in done:
+            continue
+        done[start] = False
+        path, pending = [start], [iter(needs(start))]
+        while path:
+            for item in pending[-1]:
+                if item not in done:
+                    done[item] = False
+                    path.append(item)
+                    pending.append(iter(needs(item)))
+                    break
+                if not done[item]:
+                    raise CycleError([*path[path.index(item) :], item])
+            else:
+                pending.pop()
+                done[path[-1]] = True
+                ordered.append(path.pop())
+    return ordered
 
 
 def sort_nodes(
@@ -23,44 +68,19 @@ def sort_nodes(
     """``nodes`` of one graph in an order in which each value is made before it is used.
 
     ``captures`` are the values that the subgraphs of a node use. The order of ``nodes``
-    is kept but for what has to come earlier. Takes linear time and no recursion. Raises
-    SchemaError that names the nodes of a cycle.
+    is kept but for what has to come earlier. Takes linear time. Raises SchemaError that
+    names the nodes of a cycle.
     """
-    captures = captures or {}
-    position = {node: i for i, node in enumerate(nodes)}
+    members, captures = set(nodes), captures or {}
 
-    def needs(index: int) -> Iterator[int]:
-        node = nodes[index]
+    def producers(node: Node) -> Iterable[Node]:
         for value in (*node.inputs, *captures.get(node, ())):
-            if value is not None and value.producer in position:
-                yield position[value.producer]
+            if value is not None and value.producer in members:
+                yield value.producer
 
-    ordered: list[Node] = []
-    seen = bytearray(len(nodes))  # 1: on the path, 2: in the order
-    for start in range(len(nodes)):
-        if seen[start]:
-            continue
-        seen[start] = 1
-        path, pending = [start], [needs(start)]
-        while path:
-            for index in pending[-1]:
-                if not seen[index]:
-                    seen[index] = 1
-                    path.append(index)
-                    pending.append(needs(index))
-                    break
-                if seen[index] == 1:
-                    raise _cycle([nodes[i] for i in path[path.index(index) :]])
-            else:
-                pending.pop()
-                seen[path[-1]] = 2
-                ordered.append(nodes[path.pop()])
-    return ordered
-
-
-def _cycle(consumers: Sequence[Node]) -> SchemaError:
-    """The error for nodes that each need the next one, the last one the first."""
-    ring = [node.location for node in (*reversed(consumers), consumers[-1])]
-    if len(ring) > _NAMED + 1:
-        ring[_NAMED - 1 : -1] = [f"{len(ring) - _NAMED} more"]
-    return SchemaError(f"nodes need each other's outputs: {' -> '.join(ring)}")
+    try:
+        return sorted_by_need(nodes, producers)
+    except CycleError as error:
+        error.path = error.path[::-1]  # as the values flow
+        cycle = error.describe(lambda node: node.location)
+    raise SchemaError(f"nodes need each other's outputs: {cycle}")

@@ -16,9 +16,6 @@ if TYPE_CHECKING:
 
     from .graph import Graph, Node
 
-    #: Domain, name and overload of a function.
-    Key = tuple[str, str, str]
-
 __all__ = ["Call", "Scope", "domain_of", "opsets_of", "text_of"]
 
 
@@ -54,14 +51,12 @@ class Call:
     """What one call of a function gives to the function's nodes.
 
     Its outputs become ``results``, by their names in the function; ``arguments`` are the
-    attributes. ``caller`` is the call in whose function this one stands. Other values of
-    the function are named below ``prefix``, unlike all those ``taken``.
+    attributes. Other values of the function are named below ``prefix``, unlike all those
+    ``taken``.
     """
 
-    function: Key
     results: Mapping[str, Value]
     arguments: dict[str, Any]
-    caller: Call | None
     prefix: str
     taken: set[str]
 
