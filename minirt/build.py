@@ -164,12 +164,15 @@ class _Builder:
                 raise
 
     def _declare_types(self, scope: Scope) -> None:
-        """Note the types that the file states beside those of the inputs."""
+        """Note the types and texts that the file states beside those of the inputs."""
         outputs = () if scope.is_function else scope.proto.output
         for info in chain(scope.proto.value_info, outputs):
             value, declared = scope.names.get(info.name), _declared(info, "value")
             # Leftovers of values that are no more are common, and harmless.
-            if value is None or declared is None:
+            if value is None:
+                continue
+            value.doc = value.doc or text_of(info.doc_string)
+            if declared is None:
                 continue
             known = value.type or declared
             value.type = merge(known, declared)

@@ -51,7 +51,11 @@ def infer(
     upgrade(graph)
     if shapes:
         _fix_sizes(graph, shapes)
-    for value, type in infer_types(graph, _defaults(graph)).items():
+    types: dict[Value, Type] = {}
+    for inner in graph.graphs():
+        given = {v: types[v] for v in inner.captures if v in types}
+        types |= infer_types(inner, given | _defaults(inner))
+    for value, type in types.items():
         value.type = type.without_value() if isinstance(type, TensorType) else type
     return graph
 

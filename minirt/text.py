@@ -63,7 +63,8 @@ def _lines(graph: Graph, depth: int) -> _Lines:
     """The lines of ``graph``, and those of a subgraph where they belong."""
     indent, inputs = "  " * depth, set(graph.inputs)
     for value in graph.inputs:
-        yield f"{indent}input {_typed(value)}{_contents(value, graph)}"
+        default = _contents(value, graph) or " = ..." if value in graph.initializers else ""
+        yield f"{indent}input {_typed(value)}{default}"
     for value in graph.initializers:
         if value not in inputs:
             yield f"{indent}const {_typed(value)}{_contents(value, graph)}"
@@ -111,9 +112,9 @@ def _named(value: Value) -> str:
 
 
 def _contents(value: Value, graph: Graph) -> str:
-    """``" = [1, 2]"`` for a small initializer, else nothing."""
-    array = graph.initializers.get(value)
-    if array is None or array.size > _MOST_ELEMENTS or not isinstance(value.type, TensorType):
+    """``" = [1, 2]"`` for a small initializer, "" for a large one."""
+    array = graph.initializers[value]
+    if array.size > _MOST_ELEMENTS or not isinstance(value.type, TensorType):
         return ""
     return f" = {_elements(array.view(value.type.dtype.public))}"
 
