@@ -125,8 +125,8 @@ def _scale(digits, exponent, powers):
         e -= 1
     if 0 <= exponent <= EXACT:
         return True, top | (_1 if middle | bottom != _0 else _0), e
-    # The table is rounded up: the product is too large by less than 2^64, or 2^65 if doubled.
-    if middle > _1:
+    # The table is rounded up: the product was too large by less than a unit of its middle word.
+    if middle != _0:
         return True, top | _1, e
     if -28 < exponent < 0 and digits % _FIVES[-exponent] == _0:
         m, zeros = normalize(digits // _FIVES[-exponent])

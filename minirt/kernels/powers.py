@@ -10,6 +10,7 @@ than 2^64, so its middle word alone tells whether the result could be wrong.
 from __future__ import annotations
 
 from functools import cache
+from typing import Any
 
 import numpy as np
 from numba import njit
@@ -37,7 +38,8 @@ EXACT = 55
 TENS = np.array([10**n for n in range(20)], np.uint64)
 
 #: Compiles a function that only kernels call: without a way in from Python, in half the time.
-helper = njit(error_model="numpy", nogil=True, no_cpython_wrapper=True)
+_options: dict[str, Any] = {"error_model": "numpy", "nogil": True, "no_cpython_wrapper": True}
+helper: Any = njit(**_options)
 
 
 @cache

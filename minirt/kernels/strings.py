@@ -53,7 +53,8 @@ def _look_up(src: DType) -> Run:
     mask, unsigned = src.code_mask, np.dtype(f"u{src.storage.itemsize}")
 
     def run(src_buffer: np.ndarray, dst_buffer: np.ndarray) -> None:
-        _table(src).take(src_buffer.view(unsigned) & mask, out=dst_buffer)
+        # Masked codes are in range: "clip" only saves the copy that "raise" would keep.
+        _table(src).take(src_buffer.view(unsigned) & mask, out=dst_buffer, mode="clip")
 
     return run
 
