@@ -280,6 +280,14 @@ def test_values_nest_up_to_the_limit():
     assert plain(value_from_proto(message.SerializeToString(), SequenceType())) == nested(MAX_DEPTH)
 
 
+def test_messages_that_nest_deeper_than_the_limit(monkeypatch):
+    data = value_to_proto(nested(4)).SerializeToString()
+    monkeypatch.setattr("minirt.containers.MAX_DEPTH", 3)
+    with pytest.raises(ParseError) as caught:
+        value_from_proto(data, SequenceType(), where="x.pb")
+    assert str(caught.value) == "x.pb[0][0][0][0] is nested more than 3 deep"
+
+
 def test_a_value_that_holds_itself():
     value = []
     value.append(value)

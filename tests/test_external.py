@@ -14,7 +14,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from minirt.dtypes import BY_NAME, TABLE, Kind
 from minirt.errors import InputError, ParseError
-from minirt.external import ExternalData
+from minirt.external import ExternalData, Location
 from minirt.tensors import from_proto, to_proto
 
 SHA1 = hashlib.sha1
@@ -139,6 +139,14 @@ def test_buffers_stand_in_for_files(kind):
     array = from_proto(external("../any/w.bin", offset=4), external=data)
     assert array.tolist() == [1, 2, 3]
     assert not array.flags.writeable
+
+
+def test_a_buffer_cannot_be_written_through_what_is_read():
+    buffer = bytearray(8)
+    location = Location("w.bin", 0, None, "")
+    data = ExternalData(buffers={"w.bin": buffer}).read(location, 8, "tensor")
+    assert np.shares_memory(data, np.frombuffer(buffer, np.uint8))
+    assert not data.flags.writeable
 
 
 def test_a_buffer_goes_before_a_file(folder):
