@@ -84,7 +84,7 @@ def value_from_proto(
     name = form.message.DESCRIPTOR.name
     try:
         message = form.message.FromString(data)
-    except DecodeError as error:
+    except (DecodeError, UnicodeDecodeError) as error:  # the latter from protobuf without C
         raise ParseError(f"{where} is no {name}: {error}") from None
     # Another message's bytes often parse, as one without elements and with stray fields.
     if form.message is not TensorProto and len(UnknownFieldSet(message)):
