@@ -90,7 +90,7 @@ class Node:
         domain = f"{self.domain}." if self.domain else ""
         name = f" {self.name!r}" if self.name else ""
         index = f" (node {self.index})" if self.index >= 0 else ""
-        return f"{domain}{self.written_as or self.op_type}{name}{index}"
+        return f"{domain}{self.written_as or self.op_type or '?'}{name}{index}"
 
     def __repr__(self) -> str:
         return f"<{self.location}>"

@@ -108,7 +108,7 @@ def _read(model: object) -> tuple[bytes, Path | None, str]:
 
 def _read_file(path: Path) -> tuple[bytes, Path, str]:
     name = repr(str(path))
-    if "\0" in name:
+    if "\0" in str(path):
         raise InputError(f"{name} is no path")
     with path.open("rb") as file:
         _check_size(os.fstat(file.fileno()).st_size, name)
@@ -131,14 +131,13 @@ def _parse(data: bytes, what: str) -> ModelProto:
     try:
         proto.ParseFromString(data)
     except DecodeError:
-        raise ParseError(f"{what} is not an ONNX model; {_guess(data)}") from None
+        guess = _guess(data) or "it is cut off or damaged"
+        raise ParseError(f"{what} is not an ONNX model; {guess}") from None
     unknown = UnknownFieldSet(proto)
     # A later version of the format may have more fields, and is refused for its version.
     if len(unknown) and proto.ir_version <= NEWEST_IR:
-        raise ParseError(
-            f"{what} is not an ONNX model: it has a field {unknown[0].field_number}, "
-            f"which is none of a model's; {_guess(data)}"
-        )
+        guess = _guess(data) or f"a model has no field {unknown[0].field_number}"
+        raise ParseError(f"{what} is not an ONNX model; {guess}")
     return proto
 
 
@@ -164,17 +163,16 @@ _LOOKALIKES: tuple[tuple[int, bytes, str], ...] = (
 
 
 def _guess(data: bytes) -> str:
-    """What ``data``, which is no model, looks like."""
+    """What ``data``, which is no model, looks like; "" if like nothing known."""
     text = data.lstrip(b" \t\r\n\xef\xbb\xbf")
     for offset, magic, meaning in _LOOKALIKES:
         if (data if offset else text).startswith(magic, offset):
             return f"it looks like {meaning}"
     if _is_tensor(data):
         return "it looks like a tensor, such as the input of a model"
-    start = data[:40]
-    if start.isascii() and start.decode().isprintable():
-        return f"it looks like text: {start.decode()!r}"
-    return "it may be cut off"
+    line = text[:40].split(b"\n")[0].strip()
+    is_text = line.isascii() and line.decode().isprintable()
+    return f"it looks like text: {line.decode()!r}" if is_text else ""
 
 
 def _is_tensor(data: bytes) -> bool:
