@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Feeder", "ValueInfo"]
 
+#: The most names that a message lists.
+_LISTED = 8
+
 
 @dataclass(frozen=True)
 class ValueInfo:
@@ -117,7 +120,7 @@ class Feeder:
         if not isinstance(feeds, Sequence) or isinstance(feeds, (str, bytes)):
             raise InputError(
                 f"inputs are a mapping of names to arrays or a list of arrays, "
-                f"not {_describe(feeds)}{'; pass [array]' if hasattr(feeds, 'shape') else ''}"
+                f"not {type(feeds).__name__}{'; pass [array]' if hasattr(feeds, 'shape') else ''}"
             )
         if len(feeds) > len(self._names):
             faults.append(
@@ -130,7 +133,8 @@ class Feeder:
         return (did_you_mean(name, self._names) if isinstance(name, str) else "") or self._listing()
 
     def _listing(self) -> str:
-        return f" ({', '.join(self._names)})" if self._names else ""
+        names = [*self._names[:_LISTED], *["..."] * (len(self._names) > _LISTED)]
+        return f" ({', '.join(names)})" if names else ""
 
     def _array(self, info: ValueInfo, value: object, faults: list[str]) -> ndarray | None:
         """What was fed for one input as a storage array; None, perhaps with a fault, if nothing."""
@@ -196,27 +200,26 @@ def _as_array(value: object) -> ndarray | None:
         return np.asarray(value)
     if isinstance(value, (list, tuple, range, int, float, complex, str, bytes)):
         return None
+    kind = type(value).__name__
     try:
         if hasattr(value, "__array__") or hasattr(value, "__array_interface__"):
             return np.asarray(value)
         if hasattr(value, "__dlpack__"):
             return np.from_dlpack(value)
     except (TypeError, ValueError, RuntimeError, BufferError) as error:
-        raise InputError(f"{_describe(value)} cannot be read as an array: {error}") from error
+        raise InputError(f"{kind} cannot be read as an array: {error}") from error
     try:
         return np.asarray(memoryview(value))  # type: ignore[arg-type]
     except TypeError:
-        raise InputError(f"expected an array, got {_describe(value)}") from None
-
-
-def _describe(value: object) -> str:
-    return f"a {type(value).__name__}" if value is not None else "None"
+        raise InputError(f"expected an array, got {kind}") from None
 
 
 def _bits_hint(array: ndarray, dtype: DType) -> str:
     """How to pass bits for a type that NumPy alone does not have."""
     public = dtype.public
-    if dtype.storage == public or array.dtype.kind != "u" or array.itemsize != public.itemsize:
+    if dtype.storage == public or dtype.kind is Kind.BOOL:
+        return ""
+    if array.dtype.kind != "u" or array.itemsize != public.itemsize:
         return ""
     name = f"{public.type.__module__}.{public.name}"
     return f"; if these are its bits, pass array.view({name})"

@@ -97,15 +97,18 @@ def _codes(item: object, dtype: DType) -> Sequence[Any]:
         return (_text(item),)
     if not isinstance(item, (int, float, complex)):
         raise InputError(f"{_show(item)} is not a number")
-    codes: tuple[int | None, ...]
     if dtype.kind is Kind.COMPLEX:
         part = BY_NAME["float" if dtype.bits == 64 else "double"]
-        codes = (_code(item.real, part), _code(item.imag, part))
+        codes = [_code(item.real, part), _code(item.imag, part)]
+    elif isinstance(item, complex):
+        raise InputError(f"{_show(item)} is not a real number")
     else:
-        codes = (None if isinstance(item, complex) else _code(item, dtype),)
+        codes = [_code(item, dtype)]
     if None in codes:
-        hint = "; a NumPy array of that type says how to round" if dtype.float else ""
-        raise InputError(f"{_show(item)} is not exactly a {public_name(dtype)}{hint}")
+        hint = "; round it with numpy.array(..., dtype)" if dtype.float else ""
+        raise InputError(
+            f"{_show(item)} is not exactly representable as {public_name(dtype)}{hint}"
+        )
     return codes
 
 

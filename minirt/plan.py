@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, TypeGuard
 
 from .arena import Arena
 from .errors import MinirtError, UnsupportedError
+from .graph import Node
 from .infer import apply
 from .ops import registry
 from .ops.registry import Alias
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from .graph import Graph, Node, Value
+    from .graph import Graph, Value
     from .ops.registry import Operator, Run, Thunk
 
 __all__ = ["NOTHING", "Constant", "Objects", "Plan", "Region", "Step", "make_plan"]
@@ -146,7 +147,7 @@ def _typed(graph: Graph, types: dict[Value, Type], outputs: Sequence[Value]) -> 
     wanted = _ancestors(outputs)
     calls = []
     for node in graph.nodes:
-        if id(node) not in wanted:
+        if node not in wanted:
             continue
         operands = tuple(None if v is None else types[v] for v in node.inputs)
         results, how = apply(node, operands)
@@ -158,14 +159,14 @@ def _typed(graph: Graph, types: dict[Value, Type], outputs: Sequence[Value]) -> 
     return calls
 
 
-def _ancestors(outputs: Iterable[Value]) -> set[int]:
-    """The ids of all nodes from which ``outputs`` are made."""
-    found: set[int] = set()
+def _ancestors(outputs: Iterable[Value]) -> set[Node]:
+    """The nodes on which ``outputs`` depend, directly or not."""
+    found: set[Node] = set()
     stack = list(outputs)
     while stack:
         node = stack.pop().producer
-        if node is not None and id(node) not in found:
-            found.add(id(node))
+        if node is not None and node not in found:
+            found.add(node)
             stack += [v for v in node.inputs if v is not None]
     return found
 
@@ -322,12 +323,12 @@ class _Builder:
         return len(self.inputs) + len(self.outputs) + len(self.buffers) - 1
 
     def _tensor(self, value: Value) -> TensorType:
-        return _tensor(self.types[value], f"value {value.name!r}")
+        return _tensor(self.types[value], value)
 
     def _concrete(self, type: Type, node: Node) -> TensorType:
         # The seam for data-dependent types: a plan would end before this node, and the
         # next one begin here, made when the types are known.
-        tensor = _tensor(type, node.location)
+        tensor = _tensor(type, node)
         if not tensor.is_concrete:
             raise UnsupportedError(
                 f"the output type {tensor} depends on the contents of a tensor",
@@ -337,9 +338,10 @@ class _Builder:
         return tensor
 
 
-def _tensor(type: Type, where: str) -> TensorType:
+def _tensor(type: Type, owner: Value | Node) -> TensorType:
     if not isinstance(type, TensorType):
-        raise UnsupportedError(f"{where}: a run cannot hold {type} yet, only tensors")
+        where = owner.location if isinstance(owner, Node) else f"value {owner.name!r}"
+        raise UnsupportedError(f"a run holds only tensors yet, not {type}").located(where)
     return type
 
 
@@ -361,7 +363,7 @@ def _roots(calls: Iterable[_Call], types: Mapping[Value, Type]) -> dict[Value, V
 
 def _check_view(source: Type, view: Type, node: Node) -> None:
     """A view is the same flat buffer: only its shape may differ."""
-    old, new = _tensor(source, node.location), _tensor(view, node.location)
+    old, new = _tensor(source, node), _tensor(view, node)
     if old.dtype.storage != new.dtype.storage or old.size != new.size:
         raise ValueError(f"{node} cannot show {old} as {new} without a copy")
 
