@@ -63,9 +63,7 @@ class Functions:
         if scope.call is None:  # or it has been counted with its caller
             self._expanded += self._sizes[key]
             if self._expanded > _MOST_NODES:
-                raise UnsupportedError(
-                    f"calls of functions expand to more than {_MOST_NODES} nodes"
-                )
+                raise UnsupportedError(f"functions expand to more than {_MOST_NODES} nodes")
         return Scope(
             proto,
             scope.graph,
@@ -97,9 +95,8 @@ class Functions:
                 own = sum(1 for _ in _nodes_of(self._protos[key]))
                 sizes[key] = 1 + own + sum(sizes[called] for called in calls[key])
         except CycleError as error:
-            raise SchemaError(
-                f"a function must not call itself: {error.describe(_title)}"
-            ) from None
+            path = error.describe(lambda key: _title(key).removeprefix("function "))
+            raise SchemaError(f"a function must not call itself: {path}") from None
         return sizes
 
 
