@@ -9,6 +9,7 @@ import os
 import pickle
 import secrets
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, cached_property
 from hashlib import sha256
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import llvmlite
 import numba
 import numpy as np
+from llvmlite.binding import ffi as llvm
 from numba import types
 from numba.core import serialize
 from numba.core.bytecode import FunctionIdentity
@@ -27,7 +29,8 @@ from numba.core.registry import cpu_target
 from numba.np.numpy_support import from_dtype
 
 from ..errors import ExecutionError
-from .cache import Store
+from .cache import Store, stamp
+from .codecs import CodecType
 from .fingerprint import fingerprint
 from .launcher import Launch, Slot, share
 from .target import cpu
@@ -41,6 +44,9 @@ if TYPE_CHECKING:
 __all__ = ["Kernel", "Packed", "Statistics", "kernel", "statistics"]
 
 _log = logging.getLogger("minirt.jit")
+
+with suppress(OSError):
+    stamp()  # now, while the sources are still those that were imported
 
 #: Settings of Numba that change the code it makes.
 _SETTINGS = ("BOUNDSCHECK", "DEBUGINFO_DEFAULT", "LOOP_VECTORIZE", "OPT", "SLP_VECTORIZE")
@@ -80,6 +86,7 @@ class Kernel:
         self, function: Callable[..., None], whole: Sequence[str] = (), cost: float = 1.0
     ) -> None:
         self.function, self.whole, self.cost = function, frozenset(whole), cost
+        self.__name__, self.__doc__ = function.__name__, function.__doc__
         self.parameters = tuple(inspect.signature(function).parameters)
         if unknown := self.whole.difference(self.parameters):
             raise TypeError(f"{self} has no parameter {', '.join(sorted(unknown))}")
@@ -191,7 +198,7 @@ def _slot(name: str, argument: Any, whole: bool) -> Slot:
         bits = None if whole else argument.itemsize * 8
         return Slot(types.Array(from_dtype(argument), 1, "C"), bits)
     kind = numba.typeof(argument)
-    if not isinstance(kind, types.Integer | types.Float | types.Boolean | types.Opaque):
+    if not isinstance(kind, types.Integer | types.Float | types.Boolean | CodecType):
         raise TypeError(f"{name} is {argument!r}: neither a dtype, an array, a number nor a codec")
     return Slot(kind)
 
@@ -293,10 +300,16 @@ def _load(name: str, key: str) -> Result | None:
     return result
 
 
+def _hold() -> None:
+    global_compiler_lock.acquire()
+    llvm.lib._lock.__enter__()
+
+
+def _release() -> None:
+    llvm.lib._lock.__exit__(None, None, None)
+    global_compiler_lock.release()
+
+
 if hasattr(os, "register_at_fork"):
     # Held over a fork: a child must not inherit a compilation that nobody finishes.
-    os.register_at_fork(
-        before=global_compiler_lock.acquire,
-        after_in_parent=global_compiler_lock.release,
-        after_in_child=global_compiler_lock.release,
-    )
+    os.register_at_fork(before=_hold, after_in_parent=_release, after_in_child=_release)

@@ -79,8 +79,11 @@ class Slot:
 
 def share(slots: Sequence[Slot], size: int, cost: float, threads: int | None) -> int:
     """How many threads should run a kernel over ``size`` elements: 1, or all there are."""
-    bits = sum(slot.bits or 0 for slot in slots)
-    return resolve(threads) if size * bits / 8 * cost >= PAYS else 1
+    work = size * cost * sum(slot.bits or 0 for slot in slots) / 8
+    if work < PAYS:
+        return 1
+    threads = resolve(threads)
+    return threads if threads > 1 and work >= PAYS * pool().handicap else 1
 
 
 class Launch:

@@ -4,9 +4,10 @@ The pools are Numba's, called directly: a loop over blocks needs no parallel cod
 ours, so nothing is compiled with ``parallel=True``, and neither Numba's choice of a
 threading layer nor its environment is touched.
 
-TBB is preferred: it lets any thread launch at any time, and survives a fork. Where it
-is missing, ``workqueue`` serves, which aborts the process when two threads launch at
-once: a lock keeps ours apart. OpenMP is never used: it kills a forked child.
+TBB is preferred: it lets any thread launch at any time, and launches in microseconds.
+Where it is missing, and in a forked child of a process that used it, ``workqueue``
+serves, which aborts the process when two threads launch at once: a lock keeps ours
+apart. OpenMP is never used: it kills a forked child.
 
 Importing this module imports no Numba.
 """
@@ -15,10 +16,12 @@ from __future__ import annotations
 
 import ctypes
 import importlib
+import operator
 import os
 import sys
 import threading
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
+from contextvars import ContextVar
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,7 +33,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from types import ModuleType
 
-__all__ = ["Pool", "available", "pool", "resolve"]
+__all__ = ["Pool", "at_most", "available", "pool", "resolve"]
 
 _TBB = {"win32": "tbb12.dll", "darwin": "libtbb.12.dylib"}.get(sys.platform, "libtbb.so.12")
 _WORD = ctypes.sizeof(ctypes.c_ssize_t)
@@ -39,10 +42,12 @@ _OLDEST_TBB = 12060  # the interface that Numba's pool is made for, 2021 update 
 
 
 def resolve(threads: int | None = None) -> int:
-    """``threads``, else ``MINIRT_NUM_THREADS``, else :func:`available`; at most Numba's limit.
+    """``threads``, else the limit of :func:`at_most`, else ``MINIRT_NUM_THREADS``, else all.
 
+    All are those that are :func:`available`; it is never more than Numba's limit.
     InputError unless it is a positive whole number.
     """
+    threads = _limit.get() if threads is None else threads
     if threads is not None:
         wanted = _positive("threads", threads)
     elif variable := os.environ.get("MINIRT_NUM_THREADS"):
@@ -52,10 +57,32 @@ def resolve(threads: int | None = None) -> int:
     return min(wanted, _numba_threads())
 
 
+_limit: ContextVar[int | None] = ContextVar("limit", default=None)
+
+
+def at_most(threads: int | None) -> AbstractContextManager[None]:
+    """A context in which kernels are bound to run on ``threads`` threads, None for the default.
+
+    InputError, at once, unless it is a positive whole number.
+    """
+    if threads is not None:
+        _positive("threads", threads)
+    return _limited(threads)
+
+
+@contextmanager
+def _limited(threads: int | None) -> Iterator[None]:
+    token = _limit.set(threads)
+    try:
+        yield
+    finally:
+        _limit.reset(token)
+
+
 def _positive(name: str, value: int | str) -> int:
     try:
-        number = int(value)
-    except ValueError:
+        number = int(value) if isinstance(value, str) else operator.index(value)
+    except (TypeError, ValueError):
         number = 0
     if number < 1:
         raise InputError(f"{name}={value!r} is no number of threads; give 1 or more")
@@ -118,12 +145,15 @@ class Pool:
 
     def __init__(self, name: str, module: ModuleType) -> None:
         self.name = name
+        #: How much more work than with TBB must be there for a launch to pay: 70 µs against 3.
+        self.handicap = 8 if name == "workqueue" else 1
         self._one_at_a_time: AbstractContextManager[object] = (
             _lock if name == "workqueue" else nullcontext()
         )
         self._parallel_for = self._PROTOTYPE(module.parallel_for)
+        self._most = _numba_threads()
         # Does nothing where this process has its worker threads already.
-        ctypes.CFUNCTYPE(None, ctypes.c_int)(module.launch_threads)(_numba_threads())
+        ctypes.CFUNCTYPE(None, ctypes.c_int)(module.launch_threads)(self._most)
 
     def run(self, function: int, table: int, threads: int) -> None:
         """Call a native function over blocks, without the GIL, from at most ``threads`` threads.
@@ -135,11 +165,12 @@ class Pool:
         # Numba hands out arrays: one that begins at address 0, in steps of 1, counts blocks.
         first, count, step = table, table + _WORD, table + 2 * _WORD
         with self._one_at_a_time:
-            self._parallel_for(function, first, count, step, table, 0, 1, threads)
+            self._parallel_for(function, first, count, step, table, 0, 1, min(threads, self._most))
 
 
 _lock = threading.RLock()
 _pool: Pool | None = None
+_tbb_is_lost = False
 
 
 def pool() -> Pool:
@@ -154,7 +185,7 @@ def pool() -> Pool:
 
 def _tbb() -> Pool | None:
     """TBB, unless it is missing or too old, or ``NUMBA_THREADING_LAYER`` asks for workqueue."""
-    if importlib.import_module("numba").config.THREADING_LAYER == "workqueue":
+    if _tbb_is_lost or importlib.import_module("numba").config.THREADING_LAYER == "workqueue":
         return None
     for library in _tbb_libraries():
         try:
@@ -179,8 +210,13 @@ def _tbb_libraries() -> Iterator[str]:
 
 
 def _forget_pool() -> None:
-    """In a forked child: worker threads stayed with the parent."""
-    global _pool
+    """In a forked child: worker threads stayed with the parent.
+
+    A fork that met TBB in the middle of a launch, or came from another thread than TBB was
+    started by, may leave it locked for ever; workqueue begins afresh.
+    """
+    global _pool, _tbb_is_lost
+    _tbb_is_lost = _tbb_is_lost or (_pool is not None and _pool.name == "tbb")
     _pool = None
     _lock.release()
 

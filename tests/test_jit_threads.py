@@ -1,0 +1,178 @@
+"""How many threads run, and which pool they come from."""
+
+from __future__ import annotations
+
+import os
+from importlib import metadata
+from pathlib import Path
+
+import numba
+import pytest
+from jit_process import finish, run_python, start_python
+
+from minirt.errors import InputError
+from minirt.jit import threads
+from minirt.jit.threads import available, resolve
+
+
+@pytest.fixture(autouse=True)
+def machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Eight processors, no quota, a Numba that takes them all."""
+    monkeypatch.delenv("MINIRT_NUM_THREADS", raising=False)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: set(range(8)), raising=False)
+    monkeypatch.setattr(threads, "_quotas", lambda membership, mount: [])
+    monkeypatch.setattr(numba.config, "NUMBA_NUM_THREADS", 64)
+
+
+def test_affinity_counts() -> None:
+    assert available() == resolve() == 8
+
+
+@pytest.mark.parametrize(("variable", "expected"), [("3", 3), (" 5 ", 5), ("1", 1), ("", 8)])
+def test_the_variable_comes_before_affinity(monkeypatch, variable: str, expected: int) -> None:
+    monkeypatch.setenv("MINIRT_NUM_THREADS", variable)
+    assert resolve() == expected
+
+
+def test_the_argument_comes_before_the_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MINIRT_NUM_THREADS", "3")
+    assert resolve(2) == 2
+
+
+@pytest.mark.parametrize("variable", ["0", "-1", "two", "1.5", "1e3", " "])
+def test_a_variable_that_is_no_number_of_threads(monkeypatch, variable: str) -> None:
+    monkeypatch.setenv("MINIRT_NUM_THREADS", variable)
+    with pytest.raises(InputError, match=f"^MINIRT_NUM_THREADS='{variable}' .*give 1 or more$"):
+        resolve()
+
+
+@pytest.mark.parametrize("argument", [0, -3, 1.5, "two"])
+def test_an_argument_that_is_no_number_of_threads(argument) -> None:
+    with pytest.raises(InputError, match=f"^threads={argument!r} "):
+        resolve(argument)
+
+
+@pytest.mark.parametrize("argument", [65, 10**9])
+def test_never_more_than_numba_has(argument: int) -> None:
+    assert resolve(argument) == 64
+
+
+def test_without_affinity_the_processors_of_the_process_count(monkeypatch) -> None:
+    monkeypatch.delattr(os, "sched_getaffinity")
+    monkeypatch.setattr(os, "cpu_count", lambda: 12)
+    monkeypatch.setattr(os, "process_cpu_count", lambda: 6, raising=False)
+    assert available() == 6
+    monkeypatch.delattr(os, "process_cpu_count")
+    assert available() == 12
+    monkeypatch.setattr(os, "cpu_count", lambda: None)
+    assert available() == 1
+
+
+@pytest.mark.parametrize(
+    ("quotas", "expected"), [([3.0], 3), ([2.9], 2), ([0.5], 1), ([16.0], 8), ([6.0, 2.5, 4.0], 2)]
+)
+def test_quotas_round_down_but_leave_one(monkeypatch, quotas: list[float], expected: int) -> None:
+    monkeypatch.setattr(threads, "_quotas", lambda membership, mount: quotas)
+    assert available() == expected
+
+
+UNLIMITED = {"cpu.max": "max 100000\n"}
+HALF, FOUR = {"cpu.max": "50000 100000\n"}, {"cpu.max": "400000 100000\n"}
+
+
+def v1(quota: int) -> dict[str, str]:
+    return {"cpu.cfs_quota_us": f"{quota}\n", "cpu.cfs_period_us": "100000\n"}
+
+
+@pytest.mark.parametrize(
+    ("membership", "groups", "expected"),
+    [
+        ("0::/\n", {"": FOUR}, [4.0]),
+        ("0::/a/b\n", {"a/b": HALF, "a": FOUR}, [0.5, 4.0]),
+        ("0::/a/b\n", {"a/b": UNLIMITED, "a": FOUR, "": UNLIMITED}, [4.0]),
+        ("0::/gone/from/here\n", {"": FOUR}, [4.0]),  # a container sees its own group as the top
+        ("4:cpu,cpuacct:/a\n", {"cpu,cpuacct/a": v1(250000)}, [2.5]),
+        ("4:cpu:/a\n3:cpuset:/a\n", {"cpu/a": v1(-1), "cpu": v1(100000)}, [1.0]),
+        ("3:cpuset:/a\n2:memory:/a\n", {"cpuset/a": HALF, "memory/a": HALF}, []),
+        ("0::/\n", {"": {"cpu.max": "nonsense\n"}}, []),
+        ("0::/\n", {"": {"cpu.max": "1 0\n"}}, []),
+        ("0::/../../etc\n", {"": FOUR}, [4.0]),
+        ("garbage\n\n", {"": UNLIMITED}, []),
+        ("", {}, []),
+    ],
+)
+def test_quotas_of_control_groups(tmp_path, monkeypatch, membership, groups, expected) -> None:
+    monkeypatch.undo()
+    (tmp_path / "cgroup").write_text(membership)
+    for group, files in groups.items():
+        for name, text in files.items():
+            path = tmp_path / "fs" / group / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+    assert list(threads._quotas(tmp_path / "cgroup", tmp_path / "fs")) == expected
+
+
+def test_where_there_are_no_control_groups(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.undo()
+    assert list(threads._quotas(tmp_path / "cgroup", tmp_path / "fs")) == []
+
+
+def test_tbb_is_looked_for_where_pip_put_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Installed:
+        name = threads._TBB
+
+        def locate(self) -> Path:
+            return Path("/venv/lib") / self.name
+
+    monkeypatch.setattr(metadata, "files", lambda name: [Installed()])
+    assert list(threads._tbb_libraries()) == [str(Path("/venv/lib") / threads._TBB), threads._TBB]
+
+
+def test_tbb_that_is_not_installed_may_still_be_on_the_system(monkeypatch) -> None:
+    def missing(name: str) -> None:
+        raise metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(metadata, "files", missing)
+    assert list(threads._tbb_libraries()) == [threads._TBB]
+    monkeypatch.setattr(metadata, "files", lambda name: None)  # an installation without records
+    assert list(threads._tbb_libraries()) == [threads._TBB]
+
+
+def test_a_tbb_that_does_not_load_or_is_too_old_is_passed_over(monkeypatch) -> None:
+    class Old:
+        def TBB_runtime_interface_version(self) -> int:
+            return threads._OLDEST_TBB - 1
+
+    monkeypatch.setattr(threads, "_tbb_libraries", lambda: iter(["/no/such/library"]))
+    assert threads._tbb() is None
+    monkeypatch.setattr(threads.ctypes, "CDLL", lambda *a, **k: Old())
+    assert threads._tbb() is None
+
+
+def test_numbas_own_setting_can_ask_for_workqueue(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(numba.config, "THREADING_LAYER", "workqueue")
+    assert threads._tbb() is None
+
+
+def test_numba_keeps_its_own_choice(tmp_path: Path) -> None:
+    script = """
+    import numba
+    before = dict(os.environ), numba.config.THREADING_LAYER
+    from minirt.jit import threads
+    threads.pool()
+    assert before == (dict(os.environ), numba.config.THREADING_LAYER)
+    try:
+        numba.threading_layer()
+    except ValueError:
+        print("not chosen")
+    """
+    assert run_python(script, tmp_path) == "not chosen\n"
+
+
+def test_counting_threads_needs_no_numba(tmp_path: Path) -> None:
+    script = """
+    import sys
+    from minirt.jit.threads import available
+    print(available() >= 1, "numba" in sys.modules)
+    """
+    assert finish(start_python(script, tmp_path, preamble="")) == "True False\n"
