@@ -168,8 +168,9 @@ def _cache_clear(args: argparse.Namespace) -> int:
 def _show_cache(verb: str, kernels: CacheInfo, suites: CacheInfo) -> None:
     from .cli_info import megabytes
 
-    print(f"{verb}{kernels.files} compiled kernels, {megabytes(kernels.bytes)}, in {kernels.path}")
-    print(f"{verb}{suites.files} ONNX suites, {megabytes(suites.bytes)}, in {suites.path}")
+    for what, info in (("compiled kernel", kernels), ("ONNX suite", suites)):
+        count = f"{info.files} {what}{'s' * (info.files != 1)}"
+        print(f"{verb}{count}, {megabytes(info.bytes)}, in {info.path}")
 
 
 # The parser
@@ -177,9 +178,11 @@ def _show_cache(verb: str, kernels: CacheInfo, suites: CacheInfo) -> None:
 _HELP = """\
 Run ONNX models on kernels that Numba compiles.
 
-  minirt run model.onnx -i x=photo.npy     compute a model's outputs
-  minirt info model.onnx                   what a model takes, gives and consists of
-  minirt test onnx                         run ONNX's own test suite
+  minirt run model.onnx -i x=photo.npy    compute a model's outputs
+  minirt info model.onnx                  what a model takes, gives, consists of
+  minirt test onnx                        run ONNX's own test suite
+
+minirt COMMAND --help explains a command.
 """
 
 _DEBUG = "show where an error comes from"
@@ -189,15 +192,16 @@ Compute the outputs of a model and print them, or write them to files.
 
 An input is given as -i NAME=VALUE, where VALUE is
 
-  a file       x=photo.npy   x=data.npz (its array x, or its only one)   x=input_0.pb
-  a literal    x=1.5   'x=[[1, 2], [3, 4]]'   'x=["some", "text"]'   x=nan
+  a file       x=photo.npy   x=input_0.pb   x=data.npz (its array x or only one)
+  a literal    x=1.5   'x=[[1, 2], [3, nan]]'   'x=["some", "text"]'
 
-Literals have the type that the model declares; a number becomes the nearest value of a
-float type, and must fit an integer type exactly. A model with one input needs no name
-(-i photo.npy), and -i inputs.npz feeds each array to the input of its name.
+A literal has the type that the model declares: a number becomes the nearest
+value of a float type, but must fit an integer type exactly. A model with one
+input needs no name (-i photo.npy); -i data.npz feeds each of its arrays to the
+input of that name.
 
-NumPy's own types are written as .npy; bfloat16, float8, int4 and the like, strings and
-sequences as .pb (ONNX's TensorProto), which -i takes again.
+Outputs of NumPy's own types are written as .npy; bfloat16, float8, int4 and
+the like, strings and sequences as .pb, the format of ONNX, which -i reads.
 """
 
 _RUN_EXAMPLES = """\
@@ -208,21 +212,23 @@ examples:
 """
 
 _INFO_HELP = """\
-Show what a model takes and gives, its versions, its parameters, how often it uses which
-operator, and which of its operators minirt does not have.
+Show what a model takes and gives, its versions and parameters, how often it
+uses which operator, and which of its operators minirt does not have.
 """
 
 _TEST_HELP = """\
 Run ONNX test cases and compare every output with what is expected.
 
-PATH is a test directory (model.onnx beside test_data_set_0/input_0.pb, output_0.pb, ...)
-or any directory above such ones. The word onnx stands for the suite that the installed
-onnx package generates; it is kept in the cache. (For a directory called onnx, write ./onnx)
+PATH is a test directory (model.onnx beside test_data_set_0/input_0.pb and
+output_0.pb, ...) or any directory above such ones. The word onnx stands for
+the suite that the installed onnx package generates, which is kept in the cache;
+a directory of that name is ./onnx.
 
-Types, shapes, integers, bools and strings must be exactly as expected. Floats must be
-within the case's tolerance (rtol 0.001, atol 1e-7 unless its data.json says otherwise),
-bfloat16 at most one unit in the last place off, narrower floats equal in value. Cases
-whose data a later ONNX release corrected are skipped, with the reason.
+Types, shapes, integers, bools and strings must be exactly as expected. Floats
+must be within the case's tolerance (rtol 0.001 and atol 1e-7 unless a data.json
+says otherwise), bfloat16 at most one unit in the last place off, narrower
+floats equal in value. Cases whose data a later ONNX release corrected are
+skipped, with the reason.
 
 exit code: 0 all passed, 1 a case failed, 2 there was nothing to run
 """
@@ -232,6 +238,11 @@ examples:
   minirt test tests/data/test_cc
   minirt test onnx -k "cast and not string" --ulp 0
   minirt test onnx --json report.json
+"""
+
+_CACHE_HELP = """\
+Compiled kernels and the generated ONNX suite are kept in MINIRT_CACHE_DIR, by
+default the user's cache directory.
 """
 
 
@@ -348,8 +359,7 @@ def _add_cache(commands: Any, common: argparse.ArgumentParser) -> None:
     parser = commands.add_parser(
         "cache",
         help="show or clear what minirt keeps on disk",
-        description="Compiled kernels and the generated ONNX suite are kept in MINIRT_CACHE_DIR, "
-        "by default the user's cache directory.",
+        description=_CACHE_HELP,
     )
     actions = parser.add_subparsers(metavar="ACTION", required=True)
     info = actions.add_parser("info", parents=[common], help="show where and how much it is")

@@ -57,7 +57,8 @@ def _head(graph: Graph) -> Iterator[tuple[str, str]]:
     arrays = [(v, array) for g in graph.graphs() for v, array in g.initializers.items()]
     elements = sum(prod(array.shape) for _, array in arrays)
     size = sum(_size(value, array.size) for value, array in arrays)
-    yield "parameters", f"{elements:,} in {len(arrays)} initializers, {megabytes(size)}"
+    where = f"{len(arrays)} initializer{'s' * (len(arrays) != 1)}"
+    yield "parameters", f"{elements:,} in {where}, {megabytes(size)}"
     for key, value in graph.metadata.items():
         yield key, " ".join(value.split())
     if graph.doc:
@@ -72,7 +73,7 @@ def _size(value: Value, count: int) -> int:
 def _values(graph: Graph, values: Iterable[Value]) -> Iterator[tuple[str, str]]:
     for value in values:
         type_ = "type not declared" if value.type is None else str(value.type)
-        yield value.name, type_ + (" = default" if value in graph.initializers else "")
+        yield value.name, type_ + (", has a default" if value in graph.initializers else "")
 
 
 def _table(rows: Iterable[tuple[str, str]]) -> Iterator[str]:

@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .arrays import to_public
 from .containers import value_from_proto, value_to_proto
 from .dtypes import DType, Kind, find
 from .errors import InputError, MinirtError, did_you_mean
@@ -129,13 +128,10 @@ def _typed(array: np.ndarray, type_: Type) -> np.ndarray:
 def _parse_literal(text: str, type_: Type) -> Any:
     if not isinstance(type_, TensorType):
         raise InputError(f"the input is {type_}; give it as a .pb file")
-    is_text = type_.dtype.kind is Kind.STRING
-    try:
-        value = json.loads(text, parse_float=Decimal, parse_constant=float)
-    except (ValueError, RecursionError):
-        value = _parse_python(text)
-    if is_text and not isinstance(value, (str, list, tuple)):
-        return text
+    if type_.dtype.kind is Kind.STRING:
+        value = _parse(text)
+        return value if isinstance(value, (str, list, tuple)) else text
+    value = _parse(re.sub(r"(?i)\b(?:(nan)|inf(?:inity)?)\b", _json_constant, text))
     if value is None:
         raise InputError(
             f"{text!r} is no number, list of numbers or .npy, .npz or .pb file; expected {type_}"
@@ -143,15 +139,19 @@ def _parse_literal(text: str, type_: Type) -> Any:
     return _rounded(value, type_.dtype) if type_.dtype.is_float else _plain(value)
 
 
-def _parse_python(text: str) -> Any:
-    """Python's notation of a literal, or ``nan`` and ``inf``; None if it is neither."""
+def _json_constant(match: re.Match[str]) -> str:
+    return "NaN" if match[1] else "Infinity"
+
+
+def _parse(text: str) -> Any:
+    """JSON with exact decimal numbers, or Python's notation; None if it is neither."""
+    try:
+        return json.loads(text, parse_float=Decimal, parse_constant=float)
+    except (ValueError, RecursionError):
+        pass
     try:
         return ast.literal_eval(text)
     except (ValueError, SyntaxError, RecursionError, MemoryError):
-        pass
-    try:
-        return float(text)
-    except ValueError:
         return None
 
 
@@ -166,14 +166,17 @@ def _rounded(value: Any, dtype: DType) -> Any:
     """``value`` with every number as the nearest of ``dtype``, ties to even, in a NumPy scalar."""
     if isinstance(value, (list, tuple)):
         return [_rounded(item, dtype) for item in value]
-    if not isinstance(value, (int, float, Decimal)) or not math.isfinite(value):
+    if not isinstance(value, (int, float, Decimal)):
         return value
     number = Decimal(value)
+    if not number.is_finite():
+        return float(number)
     if number and number.adjusted() < _SMALLEST_EXPONENT:
         number = Decimal("-0.0" if number.is_signed() else "0.0")
     if number.adjusted() > _LARGEST_EXPONENT:
         raise InputError(f"{value} is beyond every {dtype}")
-    return to_public(np.array(_nearest_code(number, dtype), dtype.storage), dtype)[()]
+    bits = np.array(_nearest_code(number, dtype), f"u{dtype.public.itemsize}")
+    return bits.view(dtype.public)[()]
 
 
 def _nearest_code(number: Decimal, dtype: DType) -> int:
