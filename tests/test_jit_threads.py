@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import os
+import threading
 from importlib import metadata
 from pathlib import Path
 
@@ -12,7 +14,9 @@ from jit_process import finish, run_python, start_python
 
 from minirt.errors import InputError
 from minirt.jit import threads
-from minirt.jit.threads import available, resolve
+from minirt.jit.threads import at_most, available, resolve
+
+QUOTA = threads._quota
 
 
 @pytest.fixture(autouse=True)
@@ -20,7 +24,7 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> None:
     """Eight processors, no quota, a Numba that takes them all."""
     monkeypatch.delenv("MINIRT_NUM_THREADS", raising=False)
     monkeypatch.setattr(os, "sched_getaffinity", lambda pid: set(range(8)), raising=False)
-    monkeypatch.setattr(threads, "_quotas", lambda membership, mount: [])
+    monkeypatch.setattr(threads, "_quota", lambda: math.inf)
     monkeypatch.setattr(numba.config, "NUMBA_NUM_THREADS", 64)
 
 
@@ -52,6 +56,24 @@ def test_an_argument_that_is_no_number_of_threads(argument) -> None:
         resolve(argument)
 
 
+def test_a_limit_holds_within_its_context_and_this_thread(monkeypatch) -> None:
+    monkeypatch.setenv("MINIRT_NUM_THREADS", "5")
+    elsewhere: list[int] = []
+    with at_most(3):
+        thread = threading.Thread(target=lambda: elsewhere.append(resolve()))
+        thread.start()
+        thread.join()
+        with at_most(None):
+            assert resolve() == 5
+        assert (resolve(), resolve(2)) == (3, 2)
+    assert (resolve(), elsewhere) == (5, [5])
+
+
+def test_a_limit_is_looked_at_before_it_is_used() -> None:
+    with pytest.raises(InputError, match="^threads=0 "):
+        at_most(0)
+
+
 @pytest.mark.parametrize("argument", [65, 10**9])
 def test_never_more_than_numba_has(argument: int) -> None:
     assert resolve(argument) == 64
@@ -69,10 +91,12 @@ def test_without_affinity_the_processors_of_the_process_count(monkeypatch) -> No
 
 
 @pytest.mark.parametrize(
-    ("quotas", "expected"), [([3.0], 3), ([2.9], 2), ([0.5], 1), ([16.0], 8), ([6.0, 2.5, 4.0], 2)]
+    ("quotas", "expected"),
+    [([], 8), ([3.0], 3), ([2.9], 2), ([0.5], 1), ([16.0], 8), ([6.0, 2.5, 4.0], 2)],
 )
 def test_quotas_round_down_but_leave_one(monkeypatch, quotas: list[float], expected: int) -> None:
     monkeypatch.setattr(threads, "_quotas", lambda membership, mount: quotas)
+    monkeypatch.setattr(threads, "_quota", QUOTA.__wrapped__)
     assert available() == expected
 
 
@@ -102,7 +126,6 @@ def v1(quota: int) -> dict[str, str]:
     ],
 )
 def test_quotas_of_control_groups(tmp_path, monkeypatch, membership, groups, expected) -> None:
-    monkeypatch.undo()
     (tmp_path / "cgroup").write_text(membership)
     for group, files in groups.items():
         for name, text in files.items():
@@ -113,7 +136,6 @@ def test_quotas_of_control_groups(tmp_path, monkeypatch, membership, groups, exp
 
 
 def test_where_there_are_no_control_groups(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.undo()
     assert list(threads._quotas(tmp_path / "cgroup", tmp_path / "fs")) == []
 
 

@@ -209,15 +209,23 @@ def _is_given(argument: Any) -> bool:
 
 
 def _close(entry: Callable[..., Any], arguments: Sequence[Any]) -> Run:
-    """``entry`` with all but the given arrays filled in.
+    """``entry`` with all but the given arrays filled in."""
+    return _closer(tuple(map(_is_given, arguments)))(entry, *arguments)
 
-    The lambda is made from source because passing ``*arrays`` on costs half a call.
+
+@cache
+def _closer(given: tuple[bool, ...]) -> Callable[..., Run]:
+    """Makes such functions, for arguments of which these are given.
+
+    From source, because passing ``*arrays`` on would cost half as much as the whole call.
     """
-    names = [f"a{i}" for i in range(len(arguments))]
-    given = [name for name, a in zip(names, arguments, strict=True) if _is_given(a)]
-    source = f"lambda {', '.join(given)}: entry({', '.join(names)})"
-    run: Run = eval(source, {"entry": entry, **dict(zip(names, arguments, strict=True))})
-    return run
+    names = [f"a{i}" for i in range(len(given))]
+    call = f"entry({', '.join(names)})"
+    parameters = ", ".join(name for name, is_given in zip(names, given, strict=True) if is_given)
+    closer: Callable[..., Run] = eval(
+        f"lambda entry, {', '.join(names)}: lambda {parameters}: {call}"
+    )
+    return closer
 
 
 def _shared(kernel: Kernel, launch: Launch, serial: Run) -> Run:
