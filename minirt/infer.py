@@ -133,11 +133,11 @@ def apply(
     and ShapeError where types do not fit, UnsupportedError where there is no operator.
     """
     try:
-        binding = _bind(
-            node.domain, node.op_type, node.opset, node.written_as, node.version != node.opset
-        )
+        operator = registry.find(node.domain, node.op_type, node.opset)
+        if operator is None:
+            raise _not_implemented(node, "the operator is not implemented")
+        binding = _bind(operator, node.opset, node.written_as, node.version != node.opset)
         binding.check(operand_types)
-        operator = binding.operator
         types, how = operator.function(
             *operand_types,
             *[None] * (binding.fixed - len(operand_types)),
@@ -151,22 +151,19 @@ def apply(
         raise
     types = types if isinstance(types, tuple) else (types,)
     if len(types) < len(node.outputs):
-        raise UnsupportedError(
-            f"only {len(types)} of {len(node.outputs)} outputs are implemented",
-            op=node.qualified_name,
-            opset=node.opset,
-        ).located(node.location)
+        message = f"only {len(types)} of {len(node.outputs)} outputs are implemented"
+        raise _not_implemented(node, message).located(node.location)
     return types, how
+
+
+def _not_implemented(node: Node, message: str) -> UnsupportedError:
+    return UnsupportedError(message, op=node.qualified_name, opset=node.opset)
 
 
 @dataclass(frozen=True, eq=False)
 class _Binding:
-    """An operator at one opset, and the operand types that it may have there.
+    """The operand types that an operator may have at one opset, and how many it always gets."""
 
-    ``fixed`` operands are always passed, None for omitted ones.
-    """
-
-    operator: Operator
     fixed: int
     schema: Schema | None
     parameters: Sequence[Parameter]
@@ -185,17 +182,13 @@ class _Binding:
 
 
 @cache
-def _bind(domain: str, name: str, opset: int, written_as: str, upgraded: bool) -> _Binding:
-    """The operator ``name``, for nodes that the file writes as ``written_as`` of ``opset``."""
-    operator = registry.find(domain, name, opset)
-    if operator is None:
-        raise UnsupportedError(
-            f"minirt does not implement {name} at opset {opset}", op=name, opset=opset
-        )
+def _bind(operator: Operator, opset: int, written_as: str, upgraded: bool) -> _Binding:
+    """The binding for nodes that the file writes as ``written_as`` of ``opset``."""
     fixed = len(operator.operands) - operator.is_variadic
+    domain, name = operator.domain, operator.name
     schema, newest = find_schema(domain, written_as or name, opset), newest_schema(domain, name)
     if schema is None or newest is None:
-        return _Binding(operator, fixed, None, ())
+        return _Binding(fixed, None, ())
     parameters = schema.inputs
     if upgraded:
         # The positions are those of the newest form; what the old one did not have is new there.
@@ -205,7 +198,7 @@ def _bind(domain: str, name: str, opset: int, written_as: str, upgraded: bool) -
         schema = newest_schema(domain, operator.types_of) or schema
         allowed = schema.constraints
         parameters = tuple(replace(p, types=allowed[p.variable]) for p in parameters)
-    return _Binding(operator, fixed, schema, parameters)
+    return _Binding(fixed, schema, parameters)
 
 
 # Shapes of inputs

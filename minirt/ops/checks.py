@@ -61,12 +61,10 @@ def _check_newer(name: str, value: object, schema: Schema, newest: Schema) -> No
         )
     if later.default is None or type(value) is not type(later.default) or value != later.default:
         first = next(v for v in versions(schema.domain, schema.name) if _has(schema, v, name))
-        allowed = (
-            "" if later.default is None else f" (only its default, {later.default!r}, would do)"
-        )
+        before = f", before which only its default {later.default!r} is allowed"
         raise SchemaError(
             f"attribute {name} is {_describe(value)}, but {schema} has no such attribute: "
-            f"it came with opset {first}{allowed}"
+            f"it came with opset {first}{'' if later.default is None else before}"
         )
 
 

@@ -60,7 +60,7 @@ class Alias:
     operand: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Operator:
     """A registered operator: its function, and the facts that it declares.
 
