@@ -199,7 +199,7 @@ def _raise_located(plan: Plan, error: Exception) -> NoReturn:
     place = step.name if step else "allocating the results"
     types = [str(t) for t in step.operands] if step else []
     if not isinstance(error, MinirtError):
-        message = f"{type(error).__name__}: {error}"
+        message = f"{type(error).__name__}: {' '.join(str(error).split())}"
         raise ExecutionError(message, node_path=place, types=types).located(place) from error
     if isinstance(error, ExecutionError):
         error.node_path, error.types = error.node_path or place, tuple(types)

@@ -193,11 +193,12 @@ def _storage(value: object, dtype: DType) -> ndarray:
 
 
 def _as_array(value: object) -> ndarray | None:
-    """An array of any kind as NumPy's; None for Python scalars and lists."""
+    """An array of any kind as NumPy's; None for lists and Python scalars.
+
+    The latter include numpy.float64 and numpy.str_, whose types the elements of lists tell.
+    """
     if isinstance(value, ndarray):
         return value
-    if isinstance(value, np.generic):
-        return np.asarray(value)
     if isinstance(value, (list, tuple, range, int, float, complex, str, bytes)):
         return None
     kind = type(value).__name__
@@ -207,7 +208,8 @@ def _as_array(value: object) -> ndarray | None:
         if hasattr(value, "__dlpack__"):
             return np.from_dlpack(value)
     except (TypeError, ValueError, RuntimeError, BufferError) as error:
-        raise InputError(f"{kind} cannot be read as an array: {error}") from error
+        reason = " ".join(str(error).split())
+        raise InputError(f"{kind} cannot be read as an array: {reason}") from error
     try:
         return np.asarray(memoryview(value))  # type: ignore[arg-type]
     except TypeError:

@@ -144,8 +144,8 @@ def _code(value: int | float, dtype: DType) -> int | None:
 
 def _float_code(value: int | float, negative: bool, dtype: DType, layout: Float) -> int | None:
     if value != value:
+        # The sign bit is set already in the one NaN of the types that have no negative one.
         code, can_be_negative = dtype.nan_code, True
-        negative = negative and layout.signed and layout.nan != "neg_zero"
     elif value in (math.inf, -math.inf):
         code, can_be_negative = dtype.inf_code, layout.signed
     else:

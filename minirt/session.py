@@ -9,6 +9,7 @@ from .errors import InputError, did_you_mean
 from .executor import Executor, Executors
 from .feeds import Feeder, ValueInfo
 from .infer import infer_types
+from .jit.threads import at_most
 from .load import load_graph
 from .outputs import Outputs, label
 from .plan import make_plan
@@ -61,6 +62,7 @@ class Session:
     """
 
     def __init__(self, graph: Graph, *, threads: int | None = None, optimize: bool = True) -> None:
+        at_most(threads)  # refuses what is no number of threads
         self._graph, self._threads, self._optimize = graph, threads, optimize
         types = infer_types(graph)
         self._values = {value.name: value for value in graph.values()}
@@ -130,7 +132,8 @@ class Session:
                 for value, info, shape in zip(self._inputs, self.inputs, shapes, strict=True)
                 if shape is not None and isinstance(info.type, TensorType)
             }
-            plan = make_plan(self._graph, types, outputs)
+            with at_most(self._threads):
+                plan = make_plan(self._graph, types, outputs)
             executor = self._executors.add((shapes, names), plan)
         return executor
 

@@ -227,7 +227,7 @@ def failing(error: BaseException):
 def test_the_step_that_failed_is_named(index: int) -> None:
     good = chain()
     steps = list(good.steps)
-    steps[index] = step(failing(ZeroDivisionError("division by zero")), [0], [1], index)
+    steps[index] = step(failing(ZeroDivisionError("division\n by zero\n")), [0], [1], index)
     with pytest.raises(ExecutionError) as caught:
         Executor(plan(steps, good.buffers, arena_bytes=128), Frames()).run([X])
     place = f"test.Op 'n{index}' (node {index})"

@@ -49,6 +49,7 @@ IDS = np.zeros(2, "i4")
             "input 'ids': expected int32, got datetime64[s]",
         ),
         ({"x": f4(2, 3), "ids": np.zeros(2, bool)}, "input 'ids': expected int32, got bool"),
+        ({"x": np.float64(1), "ids": IDS}, "input 'x': expected float32, got float64"),
         (
             {"x": f4(2, 3).astype(ml_dtypes.bfloat16), "ids": IDS},
             "input 'x': expected float32, got bfloat16",
@@ -223,7 +224,7 @@ class Foreign:
     """A tensor that NumPy may not read."""
 
     def __array__(self, dtype=None, copy=None) -> np.ndarray:
-        raise RuntimeError("it lives on a device; call .cpu() first")
+        raise RuntimeError("it lives on a device;\n  call .cpu() first\n")
 
 
 def test_a_foreign_array_that_cannot_be_read(pair: minirt.Session) -> None:
