@@ -7,6 +7,7 @@ Exit codes: 0 all is well, 1 a test case gave a wrong result, 2 it could not be 
 from __future__ import annotations
 
 import argparse
+import io
 import json
 import os
 import shutil
@@ -28,6 +29,10 @@ __all__ = ["main"]
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code; ``argv`` is ``sys.argv[1:]`` by default."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # Names are any text; a terminal that lacks a character must not end the command.
+            stream.reconfigure(errors="backslashreplace")
     args = _parser().parse_args(argv)
     try:
         code: int = args.command(args)

@@ -347,6 +347,14 @@ def test_a_reader_that_has_gone_is_no_error(cases):
     assert running.wait() == 141
 
 
+def test_a_terminal_without_the_characters(cases):
+    (cases / "test_wrong").rename(cases / "test_\u00e9\u4e16")
+    ascii_only = os.environ | {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
+    out, err = process("test", cases, "-k", "not good", env=ascii_only).communicate()
+    assert b"FAILED test_\\xe9\\u4e16: y[0]: " in out
+    assert err == b""
+
+
 def test_info_needs_no_numba(tmp_path):
     path = tmp_path / "model.onnx"
     path.write_bytes(FLOAT_TO_INT.SerializeToString())
