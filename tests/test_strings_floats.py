@@ -192,6 +192,12 @@ def test_scale_of_longer_numbers_keeps_55_bits(digits: int, exponent: int, tail:
         assert m & 511
 
 
+@pytest.mark.parametrize("exponent", [-345, -30, -1, 0, 1, 55, 324])
+def test_a_longer_number_needs_the_slow_way_rarely(exponent: int) -> None:
+    kinds = [scaled(12345678901234567890 + k * 10**16, exponent, LONGER)[2] for k in range(200)]
+    assert kinds.count(UNDECIDED) < 20
+
+
 @given(st.integers(1, 10**30), st.integers(-400, 330))
 def test_significand_rounds_to_odd(digits: int, exponent: int) -> None:
     kept = min(len(str(digits)), 19)

@@ -22,7 +22,7 @@ _DECISIVE = 800
 _0, _1 = np.uint64(0), np.uint64(1)
 _TOP, _ALL = np.uint64(1 << 63), np.uint64(2**64 - 1)
 _FIVES = np.array([5**n for n in range(28)], np.uint64)
-#: Less than what rounding to 53 bits looks at: the first bit cut, and whether there are more.
+#: The low bits of 64 that say no more than one bit does when 53 of them are kept.
 _COARSE = np.uint64(511)
 
 # ---- columns to bool and integers
@@ -89,12 +89,10 @@ def scale(digits, exponents, kinds, powers):
         kind = kinds[i] & KIND
         if kind > LONGER or digits[i] == _0:
             continue
-        decided, m, e = _scale(digits[i], exponents[i], powers)
-        if kind == LONGER and LOWEST <= exponents[i] <= HIGHEST:
-            # The value lies between two decimals: their common upper bits are its own.
-            decided_too, m_next, e_next = _next(digits[i], exponents[i], powers)
-            decided &= decided_too and e == e_next and m | _COARSE == m_next | _COARSE
-            m = m & ~_COARSE | _1
+        if kind == LONGER:
+            decided, m, e = _scale_longer(digits[i], exponents[i], powers)
+        else:
+            decided, m, e = _scale(digits[i], exponents[i], powers)
         if decided:
             digits[i], exponents[i] = m, e
         else:
@@ -102,12 +100,16 @@ def scale(digits, exponents, kinds, powers):
 
 
 @helper
-def _next(digits, exponent, powers):
-    """:func:`_scale` of one more in the last digit."""
-    if digits != _ALL:
-        return _scale(digits + _1, exponent, powers)
-    decided, m, e = _scale(_TOP, exponent, powers)
-    return decided, m, e + 1
+def _scale_longer(digits, exponent, powers):
+    """:func:`_scale` of what lies between two decimals: the bits that they share are its own."""
+    decided, m, e = _scale(digits, exponent, powers)
+    if exponent > HIGHEST or exponent < LOWEST:
+        return decided, m, e
+    if digits == _ALL:
+        return False, m, e
+    decided_too, m_next, e_next = _scale(digits + _1, exponent, powers)
+    shared = e == e_next and m | _COARSE == m_next | _COARSE
+    return decided and decided_too and shared, m & ~_COARSE | _1, e
 
 
 @helper
@@ -153,8 +155,7 @@ def _float64(m, e, to_nearest):
     if m == _0 or field < -52:
         return _0 if m == _0 or to_nearest else _1
     if field > 2046:
-        infinity = np.uint64(0x7FF0 << 48)
-        return infinity if to_nearest else infinity - _1
+        return np.uint64(0x7FF0 << 48)  # to odd too: no type tells infinity from what is too large
     m = m >> _1 | m & _1  # so that no shift is by 64
     cut = np.uint64(10 if field > 0 else 11 - field)
     kept = m >> cut
