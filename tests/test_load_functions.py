@@ -234,8 +234,7 @@ ONE = "F <alpha> (p) => (r) { r = Abs(p) }"
         (
             [call("F")],
             ["F (p) => (r) { s = Abs(p) }"],
-            "local.F (node 0): "
-            "output 'r' is made by no node, and is no input or initializer",
+            "local.F (node 0): output 'r' is made by no node, and is no input or initializer",
         ),
         (
             [call("F", "")],
