@@ -76,6 +76,12 @@ def test_only_what_the_outputs_need_runs(b: Build) -> None:
     assert ran(b.plan(double, half)) == [0, 1]
 
 
+def test_what_is_not_needed_is_not_typed(b: Build) -> None:
+    x = b.input("x", "float", 4)
+    b.cast(x, "complex64")
+    assert ran(b.plan(b.cast(x, "float16"))) == [1]
+
+
 def test_an_inner_value_ends_the_plan(b: Build) -> None:
     x = b.input("x", "float", 4)
     half = b.cast(x, "float16")

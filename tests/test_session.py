@@ -208,6 +208,13 @@ def test_outputs_that_are_not_there(chain: minirt.Session, outputs: object, text
     assert str(caught.value) == text
 
 
+def test_shapes_of_one_size_are_told_apart() -> None:
+    s = session("float[] x", "float16[] y", "y = Cast<to=10>(x)")
+    for shape in [(6,), (2, 3), (3, 2), (6, 1), (1, 6)] * 2:
+        for form in (np.zeros(shape, "f4"), np.zeros(shape, ">f4")):
+            assert s.run([form])[0].shape == shape
+
+
 def test_inputs_that_are_not_needed_must_still_be_right() -> None:
     s = session("float[N] x, float[N] z", "float16[N] y", "y = Cast<to=10>(x)")
     with pytest.raises(minirt.InputError, match="input 'z': missing"):
