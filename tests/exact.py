@@ -41,6 +41,7 @@ __all__ = [
     "bits_of",
     "cast",
     "decode",
+    "nearest",
     "parse",
 ]
 
@@ -117,7 +118,7 @@ def cast(
 
 
 def bits_of(name: str) -> int:
-    """The width of an element of the type."""
+    """The width of an element of a numeric type."""
     if name in FLOATS:
         return FLOATS[name].bits
     return INTEGERS[name][0] if name in INTEGERS else 8
@@ -126,32 +127,29 @@ def bits_of(name: str) -> int:
 @lru_cache(maxsize=1 << 18)
 def decode(code: int, src: str) -> Exact:
     """The exact value of ``code``."""
-    if src == "bool":
-        return Exact(False, "finite", Fraction(code))
-    if src in INTEGERS:
-        bits, signed = INTEGERS[src]
-        value = code - (1 << bits) if signed and code >= 1 << (bits - 1) else code
-        return Exact(value < 0, "finite", Fraction(abs(value)))
+    if src in FLOATS:
+        return _decode_float(code, src)
     if src == E8M0:
         return Exact(False, "nan") if code == 0xFF else Exact(False, "finite", _power(code - 127))
+    bits, signed = INTEGERS.get(src, (8, False))
+    value = code - (1 << bits) if signed and code >= 1 << (bits - 1) else code
+    return Exact(value < 0, "finite", Fraction(abs(value)))
+
+
+def _decode_float(code: int, src: str) -> Exact:
     f = FLOATS[src]
     if src in FNUZ and code == 0x80:
         return Exact(True, "nan")
-    negative, code = bool(code >> (f.bits - 1)), code & ((1 << (f.bits - 1)) - 1)
-    fraction = code & ((1 << f.man) - 1)
-    if code > f.largest:
-        if src == "float8e4m3fn":
-            return Exact(negative, "nan")
-        return (
-            Exact(negative, "nan", payload=f"{fraction:0{f.man}b}") if fraction else _inf(negative)
-        )
-    field = code >> f.man
-    whole = fraction + (1 << f.man) if field else fraction
-    return Exact(negative, "finite", whole * _power(max(field, 1) - f.bias - f.man))
-
-
-def _inf(negative: bool) -> Exact:
-    return Exact(negative, "inf")
+    negative, code = divmod(code, 1 << (f.bits - 1))
+    field, fraction = divmod(code, 1 << f.man)
+    if code <= f.largest:
+        whole = fraction + (1 << f.man) if field else fraction
+        return Exact(bool(negative), "finite", whole * _power(max(field, 1) - f.bias - f.man))
+    if src == "float8e4m3fn":
+        return Exact(bool(negative), "nan")
+    if fraction == 0:
+        return Exact(bool(negative), "inf")
+    return Exact(bool(negative), "nan", payload=f"{fraction:0{f.man}b}")
 
 
 def _power(exponent: int) -> Fraction:
@@ -166,7 +164,7 @@ def _floor_log2(x: Fraction) -> int:
 # --------------------------------------------------------------------- encoding
 
 
-def _round(x: Fraction, f: Format) -> int:
+def nearest(x: Fraction, f: Format) -> int:
     """The code of ``x`` >= 0 rounded to nearest, ties to even, as if exponents had no end."""
     smallest = 1 - f.bias
     exponent = max(_floor_log2(x), smallest) if x else smallest
@@ -183,7 +181,7 @@ def _to_float(value: Exact, dst: str, saturate: bool) -> int:
             return f.nan | sign
         payload = ("1" + value.payload[1:])[: f.man].ljust(f.man, "0")  # "1": quiet
         return f.over | int(payload, 2) | sign
-    code = _round(value.magnitude, f) if value.kind == "finite" else f.largest + 1
+    code = nearest(value.magnitude, f) if value.kind == "finite" else f.largest + 1
     if code > f.largest:
         code = f.over if saturate else f.unsaturated
     return code if code == 0 and dst in FNUZ else code | sign
@@ -278,11 +276,11 @@ def _shortest(x: Fraction, home: str) -> str:
     if x == 0:
         return "0"
     f = FLOATS[home]
-    code, point = _round(x, f), _decimal_order(x)
+    code, point = nearest(x, f), _decimal_order(x)
     for count in range(1, 18):
         step = Fraction(10) ** (point - count)
         below = x // step
-        fits = [n for n in (below, below + 1) if n and _round(n * step, f) == code]
+        fits = [n for n in (below, below + 1) if n and nearest(n * step, f) == code]
         if fits:
             best = min(fits, key=lambda n: (abs(n * step - x), n % 2))
             return _layout(str(best), point + len(str(best)) - count)

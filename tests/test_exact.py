@@ -144,7 +144,7 @@ def test_text_is_the_shortest_that_reads_back(src: str) -> None:
         digits = text.lstrip("-").split("e")[0].replace(".", "").strip("0")
         exponent = exact.parse(text).magnitude / int(digits or "1")
         for shorter in {int(digits[:-1] or "0"), int(digits[:-1] or "0") + 1} if digits else ():
-            assert exact._round(shorter * 10 * exponent, exact.FLOATS[src]) != code
+            assert exact.nearest(shorter * 10 * exponent, exact.FLOATS[src]) != code
 
 
 @pytest.mark.parametrize(
