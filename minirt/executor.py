@@ -41,11 +41,11 @@ class Executor:
         #: When it was last wanted, on the clock of its :class:`Executors`.
         self.used = 0
         self._frames = frames
+        self._code = compile(_source(plan), "<plan>", "exec")
         #: ``run(inputs)`` computes the results: new arrays of public types. ``inputs`` are
         #: flat, C-contiguous, aligned storage buffers of the plan's input types; they are
         #: not written to. Raises ExecutionError with the node and its operand types.
         self.run: Callable[[Buffers], list[np.ndarray]]
-        self._code = compile(_source(plan), "<plan>", "exec")
         # Without memory of its own a frame has no state, and one serves all threads.
         self.run = self._run_alone if plan.needs_memory else _Frame(plan, self._code).run
 
