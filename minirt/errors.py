@@ -35,6 +35,7 @@ __all__ = [
     "ShapeError",
     "UnsupportedError",
     "did_you_mean",
+    "printable",
 ]
 
 
@@ -51,6 +52,9 @@ class MinirtError(Exception):
             message = self.args[0] if self.args else ""
             self.args = (f"{location}: {message}", *self.args[1:])
         return self
+
+    def __str__(self) -> str:
+        return printable(super().__str__())
 
 
 class ModelError(MinirtError, ValueError):
@@ -113,3 +117,10 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     similar = (k for k in known if abs(len(k) - len(name)) <= 3)
     nearest = get_close_matches(name, islice(similar, 20_000), n=1)
     return f"; did you mean {nearest[0]!r}?" if nearest else ""
+
+
+def printable(text: str) -> str:
+    """``text`` on one line and without control characters, which a name in a file may have."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)

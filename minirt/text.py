@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .dtypes import BY_CODE
+from .errors import printable
 from .graph import Graph
 from .types import TensorType
 
@@ -42,12 +43,13 @@ _TYPE_CODES = frozenset({"to", "dtype", "output_dtype", "stash_type", "softmax_p
 def graph_text(graph: Graph) -> str:
     """``graph`` with its subgraphs, as lines without an end of line after the last."""
     opsets = (f"{domain or 'ai.onnx'} {version}" for domain, version in graph.opsets.items())
-    lines = [f"graph {graph.name!r} ({', '.join([f'IR {graph.ir_version}', *opsets])})"]
+    versions = ", ".join([f"IR {graph.ir_version}", *opsets])
+    lines = [printable(f"graph {graph.name!r} ({versions})")]
     pending = [_lines(graph, 1)]  # instead of recursion: graphs nest to any depth
     while pending:
         for item in pending[-1]:
             if isinstance(item, str):
-                lines.append(item)
+                lines.append(printable(item))
             else:
                 pending.append(item)
                 break

@@ -101,6 +101,17 @@ def test_the_message_names_containers_in_full():
     assert ", bfloat16, seq(tensor(bool)), seq(tensor(complex128)), " in message
 
 
+@pytest.mark.parametrize("make", [helper.make_sequence_type_proto, helper.make_optional_type_proto])
+def test_containers_of_unknown_elements(make):
+    unknown = make(TypeProto())
+    castable = ", ".join(d.name for d in TABLE if d.kind is not Kind.COMPLEX)
+    kind = "seq" if unknown.HasField("sequence_type") else "optional"
+    assert refused(single("Cast", unknown, to=1)) == (
+        f"Cast 'n' (node 0): input input is {kind}(?), but Cast-28 allows {castable}"
+    )
+    assert str(result(single("Identity", unknown))) == f"{kind}(?)"
+
+
 @pytest.mark.usefixtures("temporary")
 def test_a_type_that_no_version_allows():
     @op("ConvInteger")

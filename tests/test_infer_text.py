@@ -173,6 +173,17 @@ def test_odd_names_are_quoted(name, text):
     )
 
 
+def test_a_line_is_a_line_whatever_a_name_holds():
+    odd = node("Od\nd", "", "y", domain="v\x1b[31m")
+    proto = model([odd], [value("x", 1, ["N\n"])], ["y"], opsets={"v\x1b[31m": 1})
+    assert str(read_graph(proto)).splitlines() == [
+        "graph 'main' (IR 10, v\\x1b[31m 1)",
+        "  input %x: float[N\\n]",
+        "  %y: ? = v\\x1b[31m.Od\\nd()",
+        "  output %y: ?",
+    ]
+
+
 def test_a_model_without_imports():
     proto = onnx.ModelProto(ir_version=8, graph=graph([], [], []))
     assert str(read_graph(proto)) == "graph 'main' (IR 8)"

@@ -175,6 +175,15 @@ def test_a_name_is_defined_once_and_before_it_is_used(parts, message):
     assert str(error.value) == message
 
 
+def test_a_message_is_one_line_whatever_a_name_holds():
+    proto = model([node("Identity", "x", "y", domain="a\nb")], ["x"], ["y"])
+    with pytest.raises(SchemaError) as error:
+        load_graph(proto)
+    assert str(error.value) == (
+        "a\\nb.Identity (node 0): no opset of domain 'a\\nb' is imported, only ai.onnx 21"
+    )
+
+
 # Initializers
 
 

@@ -8,7 +8,7 @@ import pytest
 from onnx import AttributeProto, defs, helper
 from operators import temporary  # noqa: F401
 
-from minirt.dtypes import TABLE
+from minirt.dtypes import BY_NAME, TABLE
 from minirt.errors import did_you_mean
 from minirt.ops import registry
 from minirt.ops.checks import type_name
@@ -162,9 +162,10 @@ def test_every_type_that_a_schema_allows_is_one_of_ours():
             assert parameter.types
 
 
-def test_the_type_of_a_container_without_an_element_type_is_not_known():
-    assert type_name(SequenceType()) is None
-    assert type_name(OptionalType(SequenceType())) is None
+def test_an_element_type_that_is_not_known_is_a_question_mark():
+    assert type_name(SequenceType()) == "seq(?)"
+    assert type_name(OptionalType(SequenceType())) == "optional(seq(?))"
+    assert type_name(MapType(BY_NAME["int64"])) == "map(int64,?)"
 
 
 def test_opsets_beyond_the_newest_do_not_change_what_is_found():

@@ -126,16 +126,15 @@ def check_operand_types(
     """
     bound: dict[str, tuple[str, str]] = {}
     for position, operand in enumerate(operands):
-        name = None if operand is None else type_name(operand)
-        if name is None:
+        if operand is None:
             continue
-        parameter = _at(parameters, position)
-        if name not in parameter.types:
+        parameter, name = _at(parameters, position), type_name(operand)
+        if not _is_among(name, parameter.types):
             allowed = ", ".join(map(_short, sorted(parameter.types, key=_rank)))
             raise SchemaError(
                 f"input {parameter.name} is {_short(name)}, but {source} allows {allowed}"
             )
-        if parameter.independent:
+        if parameter.independent or _UNKNOWN in name:
             continue
         first, other = bound.setdefault(parameter.variable, (parameter.name, name))
         if other != name:
@@ -145,21 +144,28 @@ def check_operand_types(
             )
 
 
-def type_name(type: Type) -> str | None:
-    """The ONNX type string of ``type``, None while an element type is not known.
+#: Stands for the element type of a container that is not known.
+_UNKNOWN = "?"
 
-    ``"tensor(float)"``, ``"seq(tensor(int64))"``, ``"map(string,tensor(float))"``.
+
+def type_name(type: Type) -> str:
+    """The ONNX type string of ``type``, with "?" for an element type that is not known.
+
+    ``"tensor(float)"``, ``"seq(tensor(int64))"``, ``"map(string,tensor(float))"``, ``"seq(?)"``
     """
     if isinstance(type, TensorType):
         return f"tensor({type.dtype})"
     if isinstance(type, SparseTensorType):
         return f"sparse_tensor({type.dtype})"
-    element = None if type.element is None else type_name(type.element)
-    if element is None:
-        return None
+    element = _UNKNOWN if type.element is None else type_name(type.element)
     if isinstance(type, MapType):
         return f"map({type.key},{element})"
     return f"{'seq' if isinstance(type, SequenceType) else 'optional'}({element})"
+
+
+def _is_among(name: str, types: frozenset[str]) -> bool:
+    known, unknown, _ = name.partition(_UNKNOWN)
+    return any(t.startswith(known) for t in types) if unknown else name in types
 
 
 def _short(name: str) -> str:
