@@ -24,8 +24,10 @@ from minirt.jit import kernel, statistics
 def start_python(
     script: str, cache: Path, *arguments: str, preamble: str = PREAMBLE, **environment: str
 ) -> subprocess.Popen[str]:
-    """Start ``script`` with its kernel cache at ``cache``."""
+    """Start ``script`` with its kernel cache at ``cache``; PYTHONPATH goes before what is set."""
     settings = {"MINIRT_CACHE_DIR": str(cache), "PYTHONWARNINGS": "error", **environment}
+    paths = [environment.get("PYTHONPATH"), os.environ.get("PYTHONPATH")]
+    settings["PYTHONPATH"] = os.pathsep.join(filter(None, paths))
     return subprocess.Popen(
         # -P: the current directory is not searched, so that PYTHONPATH comes first.
         [sys.executable, "-P", "-c", preamble + textwrap.dedent(script), *arguments],

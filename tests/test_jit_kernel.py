@@ -121,10 +121,19 @@ def test_a_kernel_returns_nothing() -> None:
         total.bind(F8, size=1)
 
 
-@pytest.mark.parametrize("table", [np.zeros((2, 2), F4), np.zeros(4, F4)[::2]])
-def test_a_bound_array_must_be_flat(table: np.ndarray) -> None:
-    with pytest.raises(ExecutionError, match="needs one-dimensional float32"):
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        (np.zeros((2, 2), F4), "needs one-dimensional float32"),
+        (np.zeros(4, F4)[::2], "needs one-dimensional float32"),
+        (np.zeros(3, F4), "src of <kernel test_jit_kernel.scale> has 3 items, needs 2"),
+    ],
+)
+def test_a_bound_array_must_fit(table: np.ndarray, message: str) -> None:
+    with pytest.raises(ExecutionError, match=message):
         kernel(scale).bind(table, F4, 1, 0, size=2)
+    if table.ndim == 1 and table.flags.c_contiguous:
+        kernel(whole=("src",))(scale).bind(table, F4, 1, 0, size=2)
 
 
 def test_what_a_kernel_raises_is_raised() -> None:

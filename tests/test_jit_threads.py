@@ -70,7 +70,7 @@ def test_a_limit_holds_within_its_context_and_this_thread(monkeypatch) -> None:
 
 
 def test_a_limit_is_looked_at_before_it_is_used() -> None:
-    with pytest.raises(InputError, match="^threads=0 "):
+    with pytest.raises(InputError, match=r"^threads=0 "):
         at_most(0)
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from hashlib import sha256
 from itertools import count
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import llvmlite
 import numba
@@ -107,8 +107,9 @@ class Kernel:
         There is one argument for each parameter. A NumPy dtype, or :class:`Packed`, stands
         for an array that ``run`` is given, in order; anything else (a codec, a number, an
         array such as a table) is bound now. Arrays have ``size`` elements, unless they are
-        whole. At most ``threads`` threads run, by default those of
-        :func:`minirt.jit.threads.resolve`, and only one where more do not pay.
+        whole; a bound one that has not is an ExecutionError. At most ``threads`` threads
+        run, by default as :func:`minirt.jit.threads.resolve` says, and only one where more
+        do not pay.
 
         ``run`` raises what the kernel raises. It checks nothing where one thread runs,
         unless ``MINIRT_CHECK=1`` was set at this call: then, and where several do, arrays
@@ -116,10 +117,12 @@ class Kernel:
         """
         if len(arguments) != len(self.parameters):
             raise TypeError(f"{self} takes {len(self.parameters)} arguments, not {len(arguments)}")
-        slots = [
-            _slot(name, argument, name in self.whole)
-            for name, argument in zip(self.parameters, arguments, strict=True)
-        ]
+        slots = []
+        for name, argument in zip(self.parameters, arguments, strict=True):
+            slots.append(slot := _slot(name, argument, name in self.whole))
+            if isinstance(argument, np.ndarray):
+                items = slot.items(size) if slot.bits else None
+                _check(f"{name} of {self}", argument, slot.dtype, items)
         result = self._specialise(tuple(slot.type for slot in slots))
         run = serial = _close(result.entry_point, arguments)
         threads = share(slots, size, self.cost, threads)
@@ -178,9 +181,15 @@ class Kernel:
         return fingerprint(self.function)
 
 
+@overload
+def kernel(function: Callable[..., None]) -> Kernel: ...
+@overload
+def kernel(
+    *, whole: Sequence[str] = ..., cost: float = ...
+) -> Callable[[Callable[..., None]], Kernel]: ...
 def kernel(
     function: Callable[..., None] | None = None, *, whole: Sequence[str] = (), cost: float = 1.0
-) -> Any:
+) -> Kernel | Callable[[Callable[..., None]], Kernel]:
     """Make a :class:`Kernel` of a function: ``@kernel`` or ``@kernel(whole=("table",))``."""
     if function is None:
         return lambda function: Kernel(function, whole, cost)
@@ -192,11 +201,8 @@ def _slot(name: str, argument: Any, whole: bool) -> Slot:
     if isinstance(argument, Packed):
         return Slot(types.Array(types.uint8, 1, "C"), argument.bits)
     if isinstance(argument, np.dtype | np.ndarray):
-        if isinstance(argument, np.ndarray):
-            _check(name, argument, argument.dtype, argument.size)
-            argument = argument.dtype
-        bits = None if whole else argument.itemsize * 8
-        return Slot(types.Array(from_dtype(argument), 1, "C"), bits)
+        dtype = argument if isinstance(argument, np.dtype) else argument.dtype
+        return Slot(types.Array(from_dtype(dtype), 1, "C"), None if whole else dtype.itemsize * 8)
     kind = numba.typeof(argument)
     if not isinstance(kind, types.Integer | types.Float | types.Boolean | CodecType):
         raise TypeError(f"{name} is {argument!r}: neither a dtype, an array, a number nor a codec")
