@@ -340,7 +340,8 @@ def test_the_module_is_the_command(cases):
 
 
 def test_a_reader_that_has_gone_is_no_error(cases):
-    running = process("test", cases)
+    buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    running = process("test", cases, env=buffered)
     running.stdout.close()
     assert running.stderr.read() == b""
     running.stderr.close()

@@ -143,6 +143,8 @@ def test_a_kernel_that_refuses_its_data(model, capsys):
 def test_names_and_positions():
     two = [info("x", "int32"), info("b=c", "int32"), info("d", "int32", has_default=True)]
     assert read_feeds(["x=1", "b=c=2"], two) == {"x": 1, "b=c": 2}
+    prefixes = [info("b", "string"), info("b=c", "string")]
+    assert read_feeds(["b=c=2", "b=d"], prefixes) == {"b=c": "2", "b": "d"}
     assert read_feeds(["3"], [info("x", "int32"), info("d", "int32", has_default=True)]) == {"x": 3}
     assert read_feeds(["3"], [info("d", "int32", has_default=True)]) == {"d": 3}
     assert read_feeds(["[1, 2]"], [info("x", "int32")]) == {"x": [1, 2]}

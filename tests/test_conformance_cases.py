@@ -7,7 +7,7 @@ import os
 
 import pytest
 
-from minirt.conformance import find_cases, select_cases
+from minirt.conformance import cases, find_cases, select_cases
 from minirt.conformance.compare import Tolerance
 from minirt.errors import InputError, ParseError
 
@@ -100,24 +100,27 @@ def test_nothing_to_run(tmp_path):
         assert str(caught.value) == expected
 
 
-def test_links_are_followed_but_not_in_circles(tmp_path):
+def test_links_are_followed_but_not_in_circles(tmp_path, monkeypatch):
     make(tmp_path, "real/case/model.onnx", "real/case/test_data_set_0/", "tree/")
     try:
         os.symlink(tmp_path / "real/case", tmp_path / "tree/linked")
         os.symlink(tmp_path / "tree", tmp_path / "tree/loop")
     except OSError:  # Windows without the right to make links has nothing to follow
         return
+    visited, inner = [], cases._case
+    monkeypatch.setattr(cases, "_case", lambda *folder: visited.append(folder) or inner(*folder))
     assert [name for name, *_ in found(tmp_path / "tree")] == ["linked"]
+    assert len(visited) == 2  # the tree and the case
 
 
 def test_selection_by_name(tmp_path):
     for name in ("v1.16.2/test_cast", "v1.18.0/test_cast", "v1.18.0/test_add"):
         make(tmp_path, f"{name}/model.onnx", f"{name}/test_data_set_0/")
-    cases = find_cases([tmp_path])
-    assert [c.name for c in select_cases(cases, "v1.18 and cast")] == ["v1.18.0/test_cast"]
-    assert select_cases(cases, "") == cases
+    every = find_cases([tmp_path])
+    assert [c.name for c in select_cases(every, "v1.18 and cast")] == ["v1.18.0/test_cast"]
+    assert select_cases(every, "") == every
     with pytest.raises(InputError) as caught:
-        select_cases(cases, "sub")
+        select_cases(every, "sub")
     assert str(caught.value) == "-k 'sub' fits none of the 3 cases"
 
 

@@ -127,6 +127,8 @@ CASES = [
     ([F32([1]), F32([1])], [F32([1])], None, False),
     ([np.zeros(0, F32)], [np.zeros((0, 1), F32)], None, False),
     ([F32(1)], [F32(2)], None, False),
+    ([F32(1), F32(2)], [F32(9), F32(2)], None, False),
+    ([F32(1), F32(2)], [F32(1), F32(9)], None, False),
     ([[F32(1)], []], [[F32(1)], []], None, True),
     ([[F32(1)], []], [[], [F32(1)]], None, False),
     (F32([1]), [F32(1)], None, False),

@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 from conformance_data import cast_model, node_model, write_case
-from onnx import TensorProto, numpy_helper
+from onnx import TensorProto, helper, numpy_helper
 
 import minirt
 from minirt.conformance import find_cases, run_case, run_directories
@@ -174,6 +174,26 @@ def test_an_input_with_a_default_may_be_missing_at_the_end(tmp_path):
     only_it = write_case(tmp_path / "c", model, {"input_1": LIKE, "output_0": Y})
     assert run(without).status == run(with_it).status == "passed"
     assert fails(only_it) == "test_data_set_0/input_0.pb is missing: input 'x', float[3]"
+
+
+def test_defaults_end_the_files_and_leave_no_gaps(tmp_path):
+    constants = [numpy_helper.from_array(LIKE, name) for name in ("like", "spare")]
+    ints = [(name, TensorProto.INT32, [1]) for name in ("like", "spare")]
+    model = node_model(
+        "CastLike",
+        [("x", TensorProto.FLOAT, [3]), ints[0]],
+        [("y", TensorProto.INT32, [3])],
+        initializers=constants,
+    )
+    model.graph.input.append(helper.make_tensor_value_info(*ints[1]))
+    data = {"input_0": X, "output_0": Y}
+    for name, given, reason in [
+        ("a", {}, ""),
+        ("b", {"input_1": LIKE}, ""),
+        ("c", {"input_1": LIKE, "input_2": LIKE}, ""),
+        ("d", {"input_2": LIKE}, "test_data_set_0/input_1.pb is missing: input 'like', int32[...]"),
+    ]:
+        assert run(write_case(tmp_path / name, model, data | given)).reason == reason
 
 
 def test_no_data_set_no_model_bad_model(tmp_path):
