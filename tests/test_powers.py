@@ -21,6 +21,11 @@ def normalize(x: int) -> tuple[int, int]:
     return powers.normalize(x)
 
 
+@numba.njit
+def scaled(x: int, high: int, low: int) -> int:
+    return shortest._scaled(x, high, low)
+
+
 #: Every exponent of a float64 c * 2^q with an integer c < 2^53.
 EVERY_Q = range(-1074, 972)
 
@@ -76,35 +81,35 @@ def test_the_unit_is_the_largest_that_fits_the_interval() -> None:
             assert 1 <= width * units < 10
 
 
-def nearest_to_integers(ratio: Fraction, limit: int) -> tuple[Fraction, Fraction]:
-    """How near x * ratio comes to an integer below it and above it, 0 < x <= limit.
+def nearest_to_integers(ratio: Fraction, limit: int) -> tuple[int, int]:
+    """The x, 0 < x <= limit, for which x * ratio is just above an integer, and just below one.
 
-    Integers themselves do not count. Each record is the sum of the last record below and
-    a multiple of the last one above, or the other way round: Euclid's algorithm.
+    Integers themselves do not count. Each record is the sum of the last one above and a
+    multiple of the last one below, or the other way round: Euclid's algorithm.
     """
     one = ratio.denominator
-    x_below = x_above = 1
-    below = ratio.numerator % one
-    above = one - below
-    while below and below != above and x_below + x_above <= limit:
-        if below > above:
-            steps = min((below - 1) // above, (limit - x_below) // x_above)
-            below, x_below = below - steps * above, x_below + steps * x_above
-        else:
+    x_above = x_below = 1
+    above = ratio.numerator % one
+    below = one - above
+    while above and above != below and x_above + x_below <= limit:
+        if above > below:
             steps = min((above - 1) // below, (limit - x_above) // x_below)
             above, x_above = above - steps * below, x_above + steps * x_below
-    return Fraction(below or one, one), Fraction(above, one)
+        else:
+            steps = min((below - 1) // above, (limit - x_below) // x_above)
+            below, x_below = below - steps * above, x_below + steps * x_above
+    return x_above, x_below
 
 
 def test_nearest_to_integers() -> None:
     for numerator in range(1, 60):
-        for denominator in range(1, 60):
+        for denominator in range(2, 60):
             ratio = Fraction(numerator, denominator)
             for limit in (1, 2, 7, 25):
                 parts = [x * ratio % 1 for x in range(1, limit + 1)]
-                parts = [p for p in parts if p] or [Fraction(1)]
-                found = nearest_to_integers(ratio, limit)
-                assert found == (min(parts), 1 - max(parts) or 1)
+                parts = [p for p in parts if p] or [0]
+                found = [x * ratio % 1 for x in nearest_to_integers(ratio, limit)]
+                assert found == [min(parts), max(parts)]
 
 
 def test_no_quarter_is_nearer_to_an_integer_than_the_table_tells() -> None:
@@ -114,9 +119,13 @@ def test_no_quarter_is_nearer_to_an_integer_than_the_table_tells() -> None:
     that the error of the product, below 2^59 * 2^-128, does not carry over the next integer.
     """
     for q in EVERY_Q:
-        below, above = nearest_to_integers(scale_of(q)[1], 1 << 55)
-        assert below > Fraction(1, 1 << 66)
-        assert above > Fraction(1, 1 << 66)
+        k, units = scale_of(q)
+        significand, log2 = row(-k)
+        high, low = np.uint64(significand >> 64), np.uint64(significand & (1 << 64) - 1)
+        for x in nearest_to_integers(units, 1 << 55):
+            whole, part = divmod(x * units, 1)
+            assert part == 0 or Fraction(1, 1 << 66) < part < 1 - Fraction(1, 1 << 66)
+            assert scaled(np.uint64(x << q + log2 + 1), high, low) == whole | (part != 0)
 
 
 @pytest.mark.parametrize("precision", [8, 11, 24, 53])

@@ -60,6 +60,7 @@ CODES = [
     ("bfloat16", 0x4094, "4.62"),
     ("bfloat16", 0x7F7F, "3.39e+38"),
     ("bfloat16", 0x8000, "-0"),
+    ("bfloat16", 0x0001, "9e-41"),  # 1e-40 reads back too, but is farther away
     ("float8e4m3fn", 0x7E, "448"),
     ("float8e4m3fn", 0x01, "0.001953125"),
     ("float8e4m3fn", 0xFF, "NaN"),
