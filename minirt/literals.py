@@ -1,4 +1,8 @@
-"""Python numbers and text as tensors: every value exactly, or not at all."""
+"""Python numbers and text as tensors: a value that the type does not have is refused.
+
+One is not: a Python float is a decimal's nearest already, so a float type of 16 bits and
+more takes its own nearest, as NumPy does. Where few values exist, rounding is a decision.
+"""
 
 from __future__ import annotations
 
@@ -24,8 +28,9 @@ _MAX_RANK = 64
 def from_python(value: object, dtype: DType) -> np.ndarray:
     """A scalar, or nested sequences of scalars, as a storage array of ``dtype``.
 
-    A scalar is a bool, int, float or complex whose value ``dtype`` has exactly (0.5 is a
-    float16, 0.1 is none, 2.0 is an int4; -0.0 only fits a type that knows it); for
+    A scalar is a bool, int, float or complex whose value ``dtype`` has exactly (2.0 is an
+    int4, 2**24 + 1 no float32; -0.0 only fits a type that knows it), or a float within the
+    range of a float type of 16 bits and more, which becomes the nearest, ties to even; for
     ``string`` it is a str or UTF-8 bytes. NumPy scalars must be of ``dtype.public``.
 
     Raises InputError for ragged sequences, and for a value that does not fit, with its index.
@@ -105,7 +110,7 @@ def _codes(item: object, dtype: DType) -> Sequence[Any]:
     else:
         codes = [_code(item, dtype)]
     if None in codes:
-        hint = "; round it with numpy.array(..., dtype)" if dtype.float else ""
+        hint = "; round it with numpy.array(..., dtype)" if dtype.float and dtype.bits < 16 else ""
         raise InputError(
             f"{_show(item)} is not exactly representable as {public_name(dtype)}{hint}"
         )
@@ -149,7 +154,8 @@ def _float_code(value: int | float, negative: bool, dtype: DType, layout: Float)
     elif value in (math.inf, -math.inf):
         code, can_be_negative = dtype.inf_code, layout.signed
     else:
-        code = _magnitude(*abs(value).as_integer_ratio(), layout)
+        inexact = isinstance(value, float) and dtype.bits >= 16
+        code = _magnitude(*abs(value).as_integer_ratio(), layout, inexact)
         if not 0 <= code <= dtype.largest_code:
             return None
         can_be_negative = layout.signed and (code > 0 or layout.nan != "neg_zero")
@@ -158,20 +164,25 @@ def _float_code(value: int | float, negative: bool, dtype: DType, layout: Float)
     return code | negative << (dtype.bits - 1)
 
 
-def _magnitude(numerator: int, denominator: int, layout: Float) -> int:
+def _magnitude(numerator: int, denominator: int, layout: Float, inexact: bool) -> int:
     """The code of a fraction whose denominator is a power of two, -1 if it has none.
 
-    It may be beyond the largest of the format.
+    It may be beyond the largest of the format. ``inexact`` takes the nearest, ties to even.
     """
     if numerator == 0:
         return 0 if layout.man else -1  # a format without fraction bits has no zero
     lowest = (1 if layout.man else 0) - layout.bias
     scale = denominator.bit_length() - 1
     exponent = max(numerator.bit_length() - 1 - scale, lowest)
-    units, rest = divmod(numerator << layout.man, 1 << max(scale + exponent, 0))
+    unit = 1 << max(scale + exponent, 0)
+    units, rest = divmod(numerator << layout.man, unit)
+    if inexact:
+        units += 2 * rest > unit or (2 * rest == unit and units & 1)
+    elif rest:
+        return -1
     units <<= max(-scale - exponent, 0)
     # The leading one of a normal number adds the 1 that is missing from its exponent.
-    return -1 if rest else (exponent + layout.bias - 1 << layout.man) + units
+    return (exponent + layout.bias - 1 << layout.man) + units
 
 
 def _show(value: object) -> str:

@@ -96,7 +96,8 @@ class Session:
         - an array of the declared element type, in any layout and byte order: NumPy's with
           ml_dtypes, or of another library that NumPy can read. Nothing is converted.
         - for ``string``, text: str, bytes (UTF-8), nested lists and NumPy arrays of them.
-        - a Python number or nested lists of numbers, if the declared type has each exactly.
+        - a Python number or nested lists of numbers that the declared type has; a float type of
+          16 bits and more takes the nearest of a Python float, as NumPy does.
 
         ``outputs`` names any values of the graph, inner ones too. Results are new,
         C-contiguous arrays of NumPy and ml_dtypes types, object arrays of str for text;
