@@ -297,6 +297,11 @@ def fail(code: int):
     return raise_it
 
 
+def test_a_directory_that_cannot_be_made(place: Path, monkeypatch, caplog) -> None:
+    monkeypatch.setattr(Path, "mkdir", fail(errno.EROFS))
+    assert os.strerror(errno.EROFS) in refused(caplog)
+
+
 @pytest.mark.parametrize(
     ("module", "function", "code"),
     [

@@ -297,3 +297,27 @@ def test_without_a_usable_cache_there_is_one_line_about_it(tmp_path: Path) -> No
     assert (process.returncode, written) == (0, "2.0 1 0\n")
     assert errors.startswith("kernels are compiled without a cache: ")
     assert errors.count("\n") == 1
+
+
+def test_what_only_some_systems_have_is_not_needed(tmp_path: Path) -> None:
+    script = """
+    from minirt.jit import launcher, threads
+    launcher.PAYS = 0
+
+    @kernel
+    def double(src, dst):
+        for i in range(src.size):
+            dst[i] = 2 * src[i]
+
+    src, dst = np.arange(50_000.0), np.zeros(50_000)
+    double.bind(src.dtype, dst.dtype, size=src.size, threads=2)(src, dst)
+    assert (dst == 2 * src).all()
+    print(threads.available() >= 1, *statistics())
+    """
+    missing = "import os\nfor name in ('fork', 'register_at_fork', 'sched_getaffinity', 'geteuid'):"
+    missing += "\n    if hasattr(os, name): delattr(os, name)\n"
+    for expected in ("True 1 0\n", "True 0 1\n"):
+        process = start_python(
+            script, tmp_path, preamble=missing + PREAMBLE, NUMBA_THREADING_LAYER="workqueue"
+        )
+        assert finish(process) == expected
