@@ -26,7 +26,7 @@ import importlib
 import inspect
 import pkgutil
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
@@ -99,6 +99,9 @@ class Operator:
         return tuple(p.name for p in parameters if p.kind is p.KEYWORD_ONLY)
 
 
+#: So many names are looked up once; those that a stranger's models make up are forgotten.
+_REMEMBERED = 4096
+
 _OPERATORS: dict[tuple[str, str], dict[int, Operator]] = {}
 _UPGRADES: dict[tuple[str, str], dict[int, Callable[[Node, Graph], None]]] = {}
 
@@ -165,7 +168,7 @@ def _load_families() -> None:
         importlib.import_module(f"{__package__}.{module.name}")
 
 
-@cache
+@lru_cache(maxsize=_REMEMBERED)
 def find(domain: str, name: str, opset: int) -> Operator | None:
     """The operator that ``name`` means at ``opset`` of ``domain``, None if there is none."""
     _load_families()

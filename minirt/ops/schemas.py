@@ -8,7 +8,7 @@ into plain Python objects, for a look-up through the bindings costs microseconds
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from onnx import AttributeProto, defs, helper
@@ -100,7 +100,7 @@ def is_standard(domain: str) -> bool:
     return domain in NEWEST_OPSETS
 
 
-@cache
+@lru_cache(maxsize=4096)
 def find_schema(domain: str, name: str, opset: int) -> Schema | None:
     """The version of an operator that a model importing ``opset`` means.
 
@@ -119,7 +119,7 @@ def newest_schema(domain: str, name: str) -> Schema | None:
     return find_schema(domain, name, NEWEST_OPSETS.get(domain, 0))
 
 
-@cache
+@lru_cache(maxsize=4096)
 def versions(domain: str, name: str) -> tuple[int, ...]:
     """The opsets that brought a version of an operator, up to the newest that minirt knows."""
     newest = NEWEST_OPSETS.get(domain, 0)
