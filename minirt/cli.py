@@ -200,10 +200,10 @@ An input is given as -i NAME=VALUE, where VALUE is
   a file       x=photo.npy   x=input_0.pb   x=data.npz (its array x or only one)
   a literal    x=1.5   'x=[[1, 2], [3, nan]]'   'x=["some", "text"]'
 
-A literal has the type that the model declares: a number becomes the nearest
-value of a float type, but must fit an integer type exactly. A model with one
-input needs no name (-i photo.npy); -i data.npz feeds each of its arrays to the
-input of that name.
+A literal has the type that the model declares: a number with a point becomes the
+nearest value of a float type of 16 bits and more, and must fit any other type
+exactly. A model with one input needs no name (-i photo.npy); -i data.npz feeds
+each of its arrays to the input of that name.
 
 Outputs of NumPy's own types are written as .npy; bfloat16, float8, int4 and
 the like, strings and sequences as .pb, the format of ONNX, which -i reads.

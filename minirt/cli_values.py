@@ -12,9 +12,6 @@ import math
 import re
 import shlex
 import zipfile
-from bisect import bisect_right
-from decimal import Decimal
-from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,9 +29,6 @@ if TYPE_CHECKING:
     from .feeds import ValueInfo
 
 __all__ = ["missing_inputs", "read_feeds", "save_value", "show_value", "value_to_json"]
-
-#: Beyond these a decimal number is no float of any type: infinite, or zero.
-_LARGEST_EXPONENT, _SMALLEST_EXPONENT = 310, -400
 
 #: Up to this many elements an input is written out in an example.
 _EXAMPLE_SIZE = 8
@@ -136,7 +130,7 @@ def _parse_literal(text: str, type_: Type) -> Any:
         raise InputError(
             f"{text!r} is no number, list of numbers or .npy, .npz or .pb file; expected {type_}"
         )
-    return _rounded(value, type_.dtype) if type_.dtype.is_float else _plain(value)
+    return value
 
 
 def _json_constant(match: re.Match[str]) -> str:
@@ -144,9 +138,9 @@ def _json_constant(match: re.Match[str]) -> str:
 
 
 def _parse(text: str) -> Any:
-    """JSON with exact decimal numbers, or Python's notation; None if it is neither."""
+    """JSON, or Python's notation; None if it is neither."""
     try:
-        return json.loads(text, parse_float=Decimal, parse_constant=float)
+        return json.loads(text, parse_float=_finite)
     except (ValueError, RecursionError):
         pass
     try:
@@ -155,45 +149,12 @@ def _parse(text: str) -> Any:
         return None
 
 
-def _plain(value: Any) -> Any:
-    """``value`` with numbers as int and float: exact, or float's nearest."""
-    if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
-    return float(value) if isinstance(value, Decimal) else value
-
-
-def _rounded(value: Any, dtype: DType) -> Any:
-    """``value`` with every number as the nearest of ``dtype``, ties to even, in a NumPy scalar."""
-    if isinstance(value, (list, tuple)):
-        return [_rounded(item, dtype) for item in value]
-    if not isinstance(value, (int, float, Decimal)):
-        return value
-    number = Decimal(value)
-    if not number.is_finite():
-        return float(number)
-    if number and number.adjusted() < _SMALLEST_EXPONENT:
-        number = Decimal("-0.0" if number.is_signed() else "0.0")
-    if number.adjusted() > _LARGEST_EXPONENT:
-        raise InputError(f"{value} is beyond every {dtype}")
-    bits = np.array(_nearest_code(number, dtype), f"u{dtype.public.itemsize}")
-    return bits.view(dtype.public)[()]
-
-
-def _nearest_code(number: Decimal, dtype: DType) -> int:
-    magnitude, last = abs(Fraction(number)), dtype.largest_code
-    code = bisect_right(range(last + 1), magnitude, key=lambda c: Fraction(dtype.value_of(c))) - 1
-    signed = dtype.float is not None and dtype.float.signed
-    if code < 0 or (number.is_signed() and not signed):
-        raise InputError(f"{number} is less than the smallest {dtype}, {float(dtype.smallest)}")
-    here, before = (Fraction(dtype.value_of(c)) for c in (code, max(code - 1, 0)))
-    step = here - before if code == last else Fraction(dtype.value_of(code + 1)) - here
-    distance = 2 * (magnitude - here)
-    code += distance > step or (distance == step and code & 1)
-    if code > last:
-        raise InputError(f"{number} is beyond the largest {dtype}, {float(dtype.largest)}")
-    has_zero_sign = dtype.float is not None and dtype.float.nan != "neg_zero"
-    negative = number.is_signed() and (code > 0 or has_zero_sign)
-    return code | negative << (dtype.bits - 1)
+def _finite(text: str) -> float:
+    """``float``, which turns what is beyond its range into an infinity without a word."""
+    number = float(text)
+    if math.isinf(number):
+        raise InputError(f"{text} is beyond every float")
+    return number
 
 
 def missing_inputs(

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import random
 import shlex
-from fractions import Fraction
 
 import numpy as np
 import onnx
@@ -15,12 +13,10 @@ from onnx import TensorProto, helper, numpy_helper
 
 from minirt.cli import main
 from minirt.cli_values import read_feeds, save_value, show_value, value_to_json
-from minirt.dtypes import BY_NAME, TABLE
+from minirt.dtypes import BY_NAME
 from minirt.errors import InputError
 from minirt.feeds import ValueInfo
 from minirt.types import Dim, SequenceType, TensorType
-
-FLOATS = [d for d in TABLE if d.is_float]
 
 
 def info(name, dtype="float", shape=None, **options):
@@ -29,11 +25,6 @@ def info(name, dtype="float", shape=None, **options):
 
 def literal(text, dtype):
     return read_feeds([f"x={text}"], [info("x", dtype)])["x"]
-
-
-def code_of(value, dtype):
-    """The bits of a NumPy scalar."""
-    return int(np.asarray(value).reshape(1).view(f"u{value.dtype.itemsize}")[0]) & dtype.code_mask
 
 
 @pytest.fixture
@@ -166,8 +157,7 @@ ARGUMENT_ERRORS = [
         "expected float[N]",
     ),
     (["scale=[1,"], "-i scale=[1,: '[1,' is no number, "),
-    (["scale=1e39"], "-i scale=1e39: 1E+39 is beyond the largest float, 3.4028234663852886e+38"),
-    (["scale=1e999999999"], "-i scale=1e999999999: 1E+999999999 is beyond every float"),
+    (["scale=-1e999999999"], "-i scale=-1e999999999: -1e999999999 is beyond every float"),
 ]
 
 
@@ -255,54 +245,13 @@ def test_literals_that_are_nan():
     assert all(np.isnan(literal("[nan, NaN]", "float")))
 
 
-@pytest.mark.parametrize("dtype", FLOATS, ids=str)
-def test_a_number_becomes_the_nearest_value(dtype):
-    """At, between and around neighbours; between the two it is the one with the even code."""
-    rng = random.Random(dtype.code)
-    codes = set(range(min(dtype.largest_code, 300)))
-    codes |= {rng.randrange(dtype.largest_code) for _ in range(50 if dtype.bits > 8 else 0)}
-    for low in sorted(codes | {dtype.largest_code - 1}):
-        here, above = Fraction(dtype.value_of(low)), Fraction(dtype.value_of(low + 1))
-        nudge = (above - here) / 1024
-        for number, code in [
-            (here, low),
-            ((here + above) / 2 - nudge, low),
-            ((here + above) / 2, low + (low & 1)),
-            ((here + above) / 2 + nudge, low + 1),
-        ]:
-            assert code_of(literal(decimal(number), dtype.name), dtype) == code
-            if dtype.float.signed:
-                sign = 1 << (dtype.bits - 1)
-                expected = 0 if code == 0 and dtype.float.nan == "neg_zero" else code | sign
-                assert code_of(literal(f"-{decimal(number)}", dtype.name), dtype) == expected
-
-
-def decimal(number):
-    """A dyadic fraction, written out exactly."""
-    shift = number.denominator.bit_length() - 1
-    digits = str(number.numerator * 5**shift).rjust(shift + 1, "0")
-    return f"{digits[: len(digits) - shift]}.{digits[len(digits) - shift :] or '0'}"
-
-
-@pytest.mark.parametrize("dtype", FLOATS, ids=str)
-def test_the_ends_of_a_type(dtype):
-    largest, code = Fraction(dtype.largest), dtype.largest_code
-    half_step = (largest - Fraction(dtype.value_of(code - 1))) / 2
-    fits, beyond = largest + half_step * 255 / 256, largest + half_step * 257 / 256
-    if code & 1:  # the tie goes to the even code, which is the one that does not exist
-        beyond = largest + half_step
-    else:
-        fits = largest + half_step
-    assert code_of(literal(decimal(fits), dtype.name), dtype) == code
-    with pytest.raises(InputError, match=f"is beyond the largest {dtype}, "):
-        literal(decimal(beyond), dtype.name)
-    if dtype.float.signed:
-        assert code_of(literal("1e-500", dtype.name), dtype) == 0
-        assert code_of(literal("1e-999999999", dtype.name), dtype) == 0
-    else:
-        for text in ("0", "-1", "1e-50"):
-            with pytest.raises(InputError, match=f"is less than the smallest {dtype}, 5.877"):
-                literal(text, dtype.name)
+def test_a_number_becomes_the_nearest_value(tmp_path, capsys):
+    """Python's float, rounded as NumPy rounds it."""
+    path = tmp_path / "half.onnx"
+    path.write_bytes(cast_model("FLOAT16", "DOUBLE", 3).SerializeToString())
+    assert main(["run", str(path), "-i", "x=[0.1, -1e-9, 65519]", "--json"]) == 0
+    (output,) = json.loads(capsys.readouterr().out)["outputs"]
+    assert output["value"]["values"] == np.array([0.1, -1e-9, 65519]).astype("f2").tolist()
 
 
 # Results
