@@ -141,6 +141,8 @@ def _parse(text: str) -> Any:
     """JSON, or Python's notation; None if it is neither."""
     try:
         return json.loads(text, parse_float=_finite)
+    except InputError:
+        raise
     except (ValueError, RecursionError):
         pass
     try:
