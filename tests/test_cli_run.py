@@ -222,7 +222,7 @@ def test_files_that_are_none(tmp_path, monkeypatch):
         ("-1", "int64", -1),
         ("18446744073709551615", "uint64", 2**64 - 1),
         ("[1, [2]]", "int8", [1, [2]]),
-        ("(1, 2)", "int8", [1, 2]),
+        ("(1, 2)", "int8", (1, 2)),
         ("true", "bool", True),
         ("[True, False]", "bool", [True, False]),
         ("1.5", "int8", 1.5),
