@@ -16,10 +16,11 @@ _HOMES = {
     "Packed": "compiler",
     "cache_clear": "cache",
     "cache_info": "cache",
-    "decode": "codecs",
-    "encode": "codecs",
+    "decode": "decoding",
+    "encode": "encoding",
     "has_half": "target",
     "kernel": "compiler",
+    "recode": "recoding",
     "statistics": "compiler",
 }
 

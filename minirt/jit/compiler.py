@@ -268,13 +268,20 @@ def _checked(
 def _check(name: str, array: Any, dtype: np.dtype, items: int | None) -> None:
     if not isinstance(array, np.ndarray):
         raise ExecutionError(f"{name} is {type(array).__name__}, not an array")
-    if array.dtype != dtype or array.ndim != 1 or not array.flags.c_contiguous:
+    if not _fits(array.dtype, dtype) or array.ndim != 1 or not array.flags.c_contiguous:
         order = "" if array.flags.c_contiguous else ", not contiguous"
         raise ExecutionError(
             f"{name} is {array.dtype} of shape {array.shape}{order}; needs one-dimensional {dtype}"
         )
     if items is not None and array.size != items:
         raise ExecutionError(f"{name} has {array.size} items, needs {items}")
+
+
+def _fits(given: np.dtype, needed: np.dtype) -> bool:
+    """Whether items are what is needed: unsigned integers stand for any bits of their size."""
+    return given == needed or (
+        given.kind in "iuf" and given.isnative and needed == f"u{given.itemsize}"
+    )
 
 
 def _renumber() -> None:

@@ -1,4 +1,4 @@
-"""One LLVM instruction each, on 32- and 64-bit integer lanes.
+"""One LLVM instruction each, on 16-, 32- and 64-bit integer lanes.
 
 Numba widens ``int32 op int32`` to int64, which halves the width of a vector and makes
 shifts wrong; these stay in the type that they are given. They wrap on overflow and are
@@ -35,6 +35,7 @@ __all__ = [
 #: Numba's hints describe the function before it is decorated, not how kernels call it.
 intrinsic: Any = extending.intrinsic
 
+_LANES = (types.int16, types.int32, types.int64)
 _INTEGERS = {types.int32: types.float32, types.int64: types.float64}
 _FLOATS = {types.float32: types.int32, types.float64: types.int64}
 _LLVM = {
@@ -49,7 +50,7 @@ def _binary(name, emit):
     """An intrinsic of two integers of one lane type that ``emit(builder, a, b)`` implements."""
 
     def typed(typingctx, a, b):
-        if a not in _INTEGERS or a != b:
+        if a not in _LANES or a != b:
             return None
 
         def generate(context, builder, signature, arguments):
@@ -58,7 +59,7 @@ def _binary(name, emit):
         return a(a, a), generate
 
     typed.__name__ = typed.__qualname__ = name
-    typed.__doc__ = f"``{name.rstrip('_')}`` of two int32 or two int64."
+    typed.__doc__ = f"``{name.rstrip('_')}`` of two int16, two int32 or two int64."
     return intrinsic(typed)
 
 

@@ -8,7 +8,7 @@ from functools import cache
 from llvmlite import binding
 from numba.core.registry import cpu_target
 
-__all__ = ["cpu", "has_half"]
+__all__ = ["cpu", "has_byte_permute", "has_half"]
 
 # Both directions of half <-> float, the only two that minirt's intrinsics emit.
 _PROBE = """
@@ -22,6 +22,19 @@ define half @narrow(float %x) {
 }
 """
 _LIBRARY_CALL = re.compile(r"__(extendhfsf2|truncsfhf2|gnu_h2f_ieee|gnu_f2h_ieee)")
+
+# Bytes of a vector in an order for which there is one instruction, or else many.
+_SHUFFLE = """
+define <64 x i8> @two(<64 x i8> %a, <64 x i8> %b) {{
+  %c = shufflevector <64 x i8> %a, <64 x i8> %b, <64 x i32> <{two}>
+  ret <64 x i8> %c
+}}
+define <32 x i8> @halves(<32 x i8> %a) {{
+  %b = shufflevector <32 x i8> %a, <32 x i8> poison, <32 x i32> <{halves}>
+  ret <32 x i8> %b
+}}
+"""
+_PERMUTES = {"avx512vbmi": re.compile(r"vperm[it]2b"), "avx2": re.compile(r"vpshufb.*%ymm")}
 
 
 @cache
@@ -46,8 +59,27 @@ def has_half() -> bool:
 
 
 def _compiles_half(triple: str, name: str, features: str) -> bool:
-    # LLVM is asked, not the feature string: a CPU name alone ("x86-64-v3") implies features.
+    return _LIBRARY_CALL.search(_compile(_PROBE, triple, name, features)) is None
+
+
+@cache
+def has_byte_permute() -> str:
+    """Which instructions pick bytes of a vector by index: "avx512vbmi", "avx2", or "" for none.
+
+    "avx512vbmi" picks from 128 bytes, "avx2" from 16 (twice).
+    """
+    return _byte_permute(*cpu())
+
+
+def _byte_permute(triple: str, name: str, features: str) -> str:
+    two = ", ".join(f"i32 {i * 37 % 128}" for i in range(64))
+    halves = ", ".join(f"i32 {i * 7 % 16 + i // 16 * 16}" for i in range(32))
+    assembly = _compile(_SHUFFLE.format(two=two, halves=halves), triple, name, features)
+    return next((key for key, found in _PERMUTES.items() if found.search(assembly)), "")
+
+
+def _compile(source: str, triple: str, name: str, features: str) -> str:
+    """Assembly. LLVM is asked, no feature string: a CPU name ("x86-64-v3") implies features."""
     target = binding.Target.from_triple(triple)
     machine = target.create_target_machine(cpu=name, features=features)
-    assembly = machine.emit_assembly(binding.parse_assembly(_PROBE))
-    return _LIBRARY_CALL.search(assembly) is None
+    return machine.emit_assembly(binding.parse_assembly(source))

@@ -1,0 +1,294 @@
+"""From exact values to storage slots, rounding once.
+
+Where a carrier is too wide for one step it is first *rounded to odd*: cut to fewer bits,
+the last of which is set if any that was cut was. Rounding that again, to at least two bits
+fewer, gives what rounding the exact value gives.
+
+What ONNX says of Cast, with the specification's gaps filled once and for all, is in the
+docstrings of the ``_to_*`` functions.
+"""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+from numba import types
+from numba.extending import overload, register_jitable
+
+from ..dtypes import BY_NAME, DType, Kind
+from .codecs import Codec, CodecType
+from .lanes import (
+    add,
+    and_,
+    ashr,
+    bits,
+    float_to_half,
+    from_bits,
+    lshr,
+    or_,
+    select,
+    smax,
+    smin,
+    sub,
+    xor,
+)
+from .target import has_half
+
+__all__ = ["encode"]
+
+_E8M0 = BY_NAME["float8e8m0"]
+_BFLOAT16 = BY_NAME["bfloat16"]
+_REAL = {types.float32: np.float32, types.float64: np.float64}
+
+
+def encode(codec, x):
+    """The storage slot of the value ``x``, rounded once to ``codec``; in kernels only."""
+    raise NotImplementedError("encode is for kernels")
+
+
+@overload(encode)
+def _encode(codec, x):
+    if not isinstance(codec, CodecType):
+        return None
+    dtype = codec.codec.dtype
+    if dtype.kind is Kind.BOOL:
+        return _to_bool
+    if dtype.is_integer:
+        return _float_to_integer(dtype, _REAL[x]) if x in _REAL else _wrap(dtype)
+    if not dtype.is_float:
+        return None
+    if dtype.bits >= 32:
+        cast = np.float32 if dtype.bits == 32 else np.float64
+        return lambda codec, x: cast(x)
+    return _to_small_float(codec.codec, x)
+
+
+# ---- encode: bool and integers
+
+
+def _to_bool(codec, x):
+    """Zero of either sign is False, all else True, NaN too."""
+    return np.uint8(x != 0)
+
+
+def _wrap(dtype: DType):
+    """Integer to integer keeps the low bits."""
+    slot = numba.from_dtype(dtype.storage)
+    if dtype.bits >= 8:
+        return lambda codec, x: slot(x)
+    mask = np.int32(dtype.code_mask)
+    return lambda codec, x: slot(and_(np.int32(x), mask))
+
+
+def _float_to_integer(dtype: DType, real):
+    """Truncated (4- and 2-bit types: to nearest, ties to even), then the low bits.
+
+    Out of range means: 0 for the types up to 16 bits where the integer is not in
+    [-2^31, 2^31) and for uint32 where it is not in [-2^63, 2^63); the most negative
+    value for int32 and int64; :func:`_float_to_uint64` for uint64.
+    """
+    if dtype.bits < 8:
+        return _float_to_sub_byte(dtype, real)
+    if dtype.name == "uint64":
+        return _float_to_uint64(real)
+    slot = numba.from_dtype(dtype.storage)
+    wide = np.int64 if dtype.bits == 64 or dtype.name == "uint32" else np.int32
+    lowest = np.iinfo(wide).min
+    outside = wide(lowest if dtype.storage == wide else 0)
+    limit, zero = real(-float(lowest)), real(0)
+
+    def impl(codec, x):
+        fits = abs(x) < limit
+        return slot(select(fits, wide(select(fits, x, zero)), outside))
+
+    return impl
+
+
+def _float_to_sub_byte(dtype: DType, real):
+    """Adding and taking away 2^23 (2^52) rounds a magnitude below it to even."""
+    mask = np.int32(dtype.code_mask)
+    magic, limit, zero = real(2.0 ** (23 if real is np.float32 else 52)), real(2.0**31), real(0)
+
+    def impl(codec, x):
+        a = abs(x)
+        rounded = select(a < magic, (a + magic) - magic, a)
+        t = np.int32(select(rounded < limit, rounded, zero))
+        return np.uint8(and_(select(x < zero, sub(np.int32(0), t), t), mask))
+
+    return impl
+
+
+def _float_to_uint64(real):
+    """t in [-2^63, 2^64): its low 64 bits; t of 2^64 and more: 0; NaN and t below: 2^63."""
+    half, limit, zero = real(2.0**63), real(2.0**64), real(0)
+    top = np.int64(-(2**63))
+
+    def impl(codec, x):
+        high = x >= half
+        y = select(high, x - half, x)
+        fits = abs(y) < half
+        t = np.int64(select(fits, y, zero))
+        t = select(high, xor(t, top), t)
+        return np.uint64(select(fits, t, select(x >= limit, np.int64(0), top)))
+
+    return impl
+
+
+# ---- encode: floats of 16 bits and fewer
+
+
+@register_jitable
+def _int32_to_odd(x):
+    """An int32 as float32, rounded to odd: beyond 2^24 the low 7 bits become one sticky bit."""
+    low = and_(x, np.int32(127))
+    cut = or_(and_(x, np.int32(~127)), and_(add(low, np.int32(127)), np.int32(128)))
+    small = xor(x, ashr(x, np.int32(31))) < np.int32(1 << 24)
+    return np.float32(select(small, x, cut))
+
+
+@register_jitable
+def _int64_to_odd(x):
+    """An int64 as float64, rounded to odd: beyond 2^53 the low 11 bits become one sticky bit."""
+    low = and_(x, np.int64(2047))
+    cut = or_(and_(x, np.int64(~2047)), and_(add(low, np.int64(2047)), np.int64(2048)))
+    small = xor(x, ashr(x, np.int64(63))) < np.int64(1 << 53)
+    return np.float64(select(small, x, cut))
+
+
+@register_jitable
+def _uint64_to_odd(x):
+    """A uint64 as float64, rounded to odd, as an int64 is."""
+    t = np.int64(x)
+    low = and_(t, np.int64(2047))
+    cut = or_(and_(t, np.int64(~2047)), and_(add(low, np.int64(2047)), np.int64(2048)))
+    small = lshr(t, np.int64(53)) == np.int64(0)
+    return np.float64(np.uint64(select(small, t, cut)))
+
+
+@register_jitable
+def _float64_to_odd(x):
+    """A float64 as float32, rounded to odd, where it is a normal float32.
+
+    Below that it is rounded twice, which no type whose smallest midpoint is a normal
+    float32 can see; bfloat16 and float8e8m0 can.
+    """
+    u = bits(x)
+    low = and_(u, np.int64(0x1FFFFFFF))
+    sticky = and_(add(low, np.int64(0x1FFFFFFF)), np.int64(0x20000000))
+    return np.float32(from_bits(or_(and_(u, np.int64(~0x1FFFFFFF)), sticky)))
+
+
+def _to_small_float(codec: Codec, x):
+    """Bring the carrier to float32 or float64, rounded to odd, and encode that."""
+    if isinstance(x, types.Integer):
+        to_odd = {
+            types.int32: _int32_to_odd,
+            types.int64: _int64_to_odd,
+            types.uint64: _uint64_to_odd,
+        }[x]
+        return lambda codec, x: encode(codec, to_odd(x))
+    lane = np.int32 if x == types.float32 else np.int64
+    if codec.dtype is _E8M0:
+        return _float_to_e8m0(codec, lane)
+    if lane is np.int64 and codec.dtype is not _BFLOAT16:
+        return lambda codec, x: encode(codec, _float64_to_odd(x))
+    if codec.dtype is _BFLOAT16 and lane is np.int32:
+        return _float_to_bfloat16
+    if codec.dtype.name == "float16" and has_half():
+        return lambda codec, x: float_to_half(x)
+    return _float_to_small_float(codec, lane)
+
+
+def _float_to_bfloat16(codec, x):
+    """To nearest even, by adding just under half a unit, and the last kept bit.
+
+    The exponents are those of float32: subnormal numbers and infinity need no case.
+    """
+    u = bits(x)
+    upper = lshr(u, np.int32(16))
+    rounded = lshr(add(add(u, np.int32(0x7FFF)), and_(upper, np.int32(1))), np.int32(16))
+    nan = and_(u, np.int32(0x7FFFFFFF)) > np.int32(0x7F800000)
+    return np.uint16(select(nan, or_(upper, np.int32(0x0040)), rounded))
+
+
+def _float_to_small_float(codec: Codec, lane):
+    """To nearest even, for every signed format, on integer lanes.
+
+    The sum with a power of two rounds to the format's unit, which is that of the value's
+    exponent, or of the smallest exponent for subnormal numbers. What the sum has in its low
+    bits, and the exponent above that, are the code.
+
+    Over the largest value after rounding: the largest if the codec saturates or has no
+    NaN, else infinity if it has one, else NaN. NaN keeps its sign, and in the 16-bit
+    formats its leading payload bits, and becomes quiet; a format without NaN gives -0.
+    """
+    dtype, layout = codec.dtype, codec.dtype.float
+    man, bias, width = (23, 127, 32) if lane is np.int32 else (52, 1023, 64)
+    slot = numba.from_dtype(dtype.storage)
+    cut = man - layout.man
+    first = bias + 1 - layout.bias  # the smallest exponent
+    largest_exponent, fraction = divmod(dtype.largest_code, 1 << layout.man)
+    largest_bits = (first - 1 + largest_exponent << man) + (fraction << cut)
+    largest = lane(largest_bits)
+    # Halfway to the next value ties to even: up, if the largest code is odd.
+    over = lane(largest_bits + (1 << cut - 1) - (dtype.largest_code & 1))
+    infinity = lane(((1 << width - 1 - man) - 1) << man)
+    magnitude = lane((1 << width - 1) - 1)
+    smallest = lane(first << man)
+    # The exponent of the power of two, and what makes the smallest exponent's code zero.
+    power = lane((cut << man) + (-(first << layout.man) & (1 << 8 * dtype.storage.itemsize) - 1))
+    shift, sign_shift = lane(cut), lane(width - dtype.bits)
+    sign, code = lane(1 << dtype.bits - 1), lane(dtype.code_mask)
+    saturates = dtype.nan_code is None or (dtype.bits == 8 and codec.saturate)
+    over_code = lane(dtype.inf_code if layout.inf else dtype.nan_code or 0)
+    nan_code = lane(sign if dtype.nan_code is None else dtype.nan_code)
+    payload = lane((1 << layout.man) - 1 if dtype.bits == 16 else 0)
+    one_zero = layout.nan == "neg_zero"
+
+    def impl(codec, x):
+        u = bits(x)
+        a = and_(u, magnitude)
+        c = smin(a, largest)
+        e = smax(and_(c, infinity), smallest)
+        r = add(bits(from_bits(c) + from_bits(add(e, power))), lshr(e, shift))
+        if not saturates:
+            r = select(a > over, over_code, r)
+        s = and_(lshr(u, sign_shift), sign)
+        if one_zero:
+            r = select(and_(r, code) == lane(0), lane(0), or_(r, s))
+            return slot(select(a > infinity, nan_code, r))
+        nan = or_(nan_code, and_(lshr(a, shift), payload))
+        return slot(or_(select(a > infinity, nan, r), s))
+
+    return impl
+
+
+def _float_to_e8m0(codec: Codec, lane):
+    """The exponent field after rounding up, down, or to the nearer power (a tie goes up).
+
+    NaN and every negative value but -0 give NaN. Below 2^-127 and above 2^127 the end of
+    the range if the codec saturates, else NaN.
+    """
+    wide = lane is np.int64
+    man, offset, width = (52, 1023 - 127, 64) if wide else (23, 0, 32)
+    magnitude = lane((1 << width - 1) - 1)
+    infinity = lane((2047 if wide else 255) << man)
+    high = lane(254 + offset << man)
+    # 2^-127 and 1.5 * 2^-127 are subnormal in float32.
+    low = lane(offset << man if wide else 1 << 22)
+    middle = lane((offset << man) + (1 << man - 1) if wide else 3 << 21)
+    zero_through = lane(int(middle) - 1) if codec.round_mode == "nearest" else low
+    bump = lane({"up": (1 << man) - 1, "down": 0, "nearest": 1 << man - 1}[codec.round_mode])
+    shift, saturate = lane(man), codec.saturate
+
+    def impl(codec, x):
+        u = bits(x)
+        a = and_(u, magnitude)
+        r = smin(sub(lshr(add(a, bump), shift), lane(offset)), lane(254))
+        r = select(a <= zero_through, lane(0), r)
+        if not saturate:
+            r = select(a < low, lane(255), select(a > high, lane(255), r))
+        r = select(a > infinity, lane(255), r)
+        return np.uint8(select(u > lane(-1), r, select(a == lane(0), r, lane(255))))
+
+    return impl
