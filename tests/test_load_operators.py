@@ -199,9 +199,9 @@ def test_defaults_are_filled_in(opset, given, filled):
 
 
 def test_defaults_are_not_shared():
-    first, second = (checked(node("Shrink", "x", "y")).nodes[0].attributes for _ in "ab")
-    assert first == second == {"bias": 0.0, "lambd": 0.5}
-    assert first is not second
+    first, second = (checked(node("RNN", "x x x", "y")).nodes[0].attributes for _ in "ab")
+    assert first == second == {"activations": ["Tanh", "Tanh"], "direction": "forward", "layout": 0}
+    assert first["activations"] is not second["activations"]
 
 
 @pytest.mark.parametrize(
