@@ -20,9 +20,9 @@ from dataclasses import dataclass
 from numba import types
 from numba.extending import NativeValue, models, register_model, typeof_impl, unbox
 
-from ..dtypes import BY_NAME, DType
+from ..dtypes import BY_NAME, DType, Float
 
-__all__ = ["Codec", "CodecType"]
+__all__ = ["Codec", "CodecType", "layout_of"]
 
 _E8M0 = BY_NAME["float8e8m0"]
 
@@ -71,3 +71,10 @@ register_model(CodecType)(models.OpaqueModel)
 @unbox(CodecType)
 def _unbox_codec(typ, value, context):
     return NativeValue(context.context.get_dummy_value())
+
+
+def layout_of(dtype: DType) -> Float:
+    """Where a floating-point type has its exponent and fraction; TypeError for others."""
+    if dtype.float is None:
+        raise TypeError(f"{dtype} is not a floating-point type")
+    return dtype.float

@@ -6,7 +6,7 @@ import numpy as np
 from numba.extending import overload, register_jitable
 
 from ..dtypes import BY_NAME, DType, Kind
-from .codecs import CodecType
+from .codecs import CodecType, layout_of
 from .lanes import and_, ashr, bits, from_bits, half_to_float, lshr, or_, select, shl
 from .target import has_half
 
@@ -58,7 +58,7 @@ def _from_float(dtype: DType):
     if dtype.bits == 16:
         return lambda codec, x: half_to_float(x)
     # The largest exponent of a half is for infinity and NaN: e5m2fnuz has numbers there.
-    layout = dtype.float
+    layout = layout_of(dtype)
     fits = layout.exp < 5 or layout.nan == "ieee"
     return _through_half(dtype) if fits else _from_small_float(dtype)
 
@@ -83,7 +83,7 @@ def _from_small_float(dtype: DType):
     The bias is made up for by a product, which is exact, for subnormal numbers too.
     """
     place = _place(dtype, np.int32, 8, 23)
-    scale = np.float32(2.0 ** (127 - dtype.float.bias))
+    scale = np.float32(2.0 ** (127 - layout_of(dtype).bias))
     quiet = _quiet_nan(dtype, np.int32, 8, 23)
 
     def impl(codec, x):
@@ -99,7 +99,7 @@ def _through_half(dtype: DType):
     (Products of subnormal float32 cost some processors a hundred cycles.)
     """
     place = _place(dtype, np.int16, 5, 10)
-    scale = np.float32(2.0 ** (15 - dtype.float.bias))
+    scale = np.float32(2.0 ** (15 - layout_of(dtype).bias))
     quiet = _quiet_nan(dtype, np.int16, 5, 10)
 
     def impl(codec, x):
@@ -114,7 +114,7 @@ def _place(dtype: DType, lane, exponent: int, fraction: int):
 
     The wider one fills ``lane`` with a sign, ``exponent`` bits and ``fraction`` bits.
     """
-    layout, width = dtype.float, 1 + exponent + fraction
+    layout, width = layout_of(dtype), 1 + exponent + fraction
     sign = -1 << (width - 1)
     magnitude = (1 << (dtype.bits - 1)) - 1
     kept = lane(sign | magnitude << (fraction - layout.man))
@@ -134,7 +134,7 @@ def _quiet_nan(dtype: DType, lane, exponent: int, fraction: int):
     Of the IEEE formats a NaN keeps its fraction, with the quiet bit set, and its sign; the
     one NaN of an FNUZ format is negative.
     """
-    layout, width = dtype.float, 1 + exponent + fraction
+    layout, width = layout_of(dtype), 1 + exponent + fraction
     sign = lane(-1 << (width - 1))
     magnitude = lane(((1 << (dtype.bits - 1)) - 1) << (fraction - layout.man))
     special = lane(((1 << layout.exp) - 1) << fraction)

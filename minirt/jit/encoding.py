@@ -16,7 +16,7 @@ from numba import types
 from numba.extending import overload, register_jitable
 
 from ..dtypes import BY_NAME, DType, Kind
-from .codecs import Codec, CodecType
+from .codecs import Codec, CodecType, layout_of
 from .lanes import (
     add,
     and_,
@@ -222,7 +222,7 @@ def _float_to_small_float(codec: Codec, lane):
     NaN, else infinity if it has one, else NaN. NaN keeps its sign, and in the 16-bit
     formats its leading payload bits, and becomes quiet; a format without NaN gives -0.
     """
-    dtype, layout = codec.dtype, codec.dtype.float
+    dtype, layout = codec.dtype, layout_of(codec.dtype)
     man, bias, width = (23, 127, 32) if lane is np.int32 else (52, 1023, 64)
     slot = numba.from_dtype(dtype.storage)
     cut = man - layout.man

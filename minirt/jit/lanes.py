@@ -36,8 +36,8 @@ __all__ = [
 intrinsic: Any = extending.intrinsic
 
 _LANES = (types.int16, types.int32, types.int64)
-_INTEGERS = {types.int32: types.float32, types.int64: types.float64}
-_FLOATS = {types.float32: types.int32, types.float64: types.int64}
+_INTEGERS: dict[Any, Any] = {types.int32: types.float32, types.int64: types.float64}
+_FLOATS: dict[Any, Any] = {types.float32: types.int32, types.float64: types.int64}
 _LLVM = {
     types.int32: ir.IntType(32),
     types.int64: ir.IntType(64),

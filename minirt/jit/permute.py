@@ -7,12 +7,11 @@ of as many indices; the other bits choose between the rows.
 
 from __future__ import annotations
 
-from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from llvmlite import ir
 from numba import types
-from numba.extending import intrinsic
+from numba.extending import intrinsic as _intrinsic
 
 from .target import has_byte_permute
 
@@ -21,6 +20,7 @@ __all__ = ["LINE", "look_up_line", "widest_entry"]
 #: Elements of one step.
 LINE = 64
 _BYTE = ir.IntType(8)
+intrinsic: Any = _intrinsic  # its hints count the typing context as an argument
 _INDEX = ir.IntType(32)
 
 
@@ -38,11 +38,6 @@ _PERMUTES = {
 }
 
 
-@cache
-def _permute() -> _Permute | None:
-    return _PERMUTES.get(has_byte_permute())
-
-
 def widest_entry() -> int:
     """Bytes of the widest entry that is looked up faster here than by loads; 0 if none is.
 
@@ -50,10 +45,7 @@ def widest_entry() -> int:
     AVX-512 VBMI, 6 and 3 for 1 and 2 bytes with AVX2, 3 with loads. Four bytes are left
     to arithmetic, which does 13.
     """
-    permute = _permute()
-    if permute is None:
-        return 0
-    return 2 if permute.row == 128 else 1
+    return {"avx512vbmi": 2, "avx2": 1}.get(has_byte_permute(), 0)
 
 
 @intrinsic
@@ -74,7 +66,7 @@ def look_up_line(typingctx, dst, src, at, planes):
             )
         )
         size = context.get_abi_sizeof(context.get_data_type(signature.args[0].dtype))
-        emitter = _Emitter(builder, _permute())
+        emitter = _Emitter(builder, _PERMUTES[has_byte_permute()])
         source = builder.gep(source, [arguments[2]])
         target = builder.bitcast(builder.gep(target, [arguments[2]]), _BYTE.as_pointer())
         for part in range(0, LINE, emitter.lanes):

@@ -8,10 +8,12 @@ A result is made in blocks on the stack, which are then *streamed* to their plac
 
 from __future__ import annotations
 
+from typing import Any
+
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
-from numba.extending import intrinsic
+from numba.extending import intrinsic as _intrinsic
 
 __all__ = ["BLOCK", "elements_to_line", "fence", "new_block", "stream"]
 
@@ -19,6 +21,7 @@ __all__ = ["BLOCK", "elements_to_line", "fence", "new_block", "stream"]
 BLOCK = 2048
 _LINE = 64
 _BYTE = ir.IntType(8)
+intrinsic: Any = _intrinsic  # its hints count the typing context as an argument
 
 
 @intrinsic

@@ -82,4 +82,4 @@ def _compile(source: str, triple: str, name: str, features: str) -> str:
     """Assembly. LLVM is asked, no feature string: a CPU name ("x86-64-v3") implies features."""
     target = binding.Target.from_triple(triple)
     machine = target.create_target_machine(cpu=name, features=features)
-    return machine.emit_assembly(binding.parse_assembly(source))
+    return str(machine.emit_assembly(binding.parse_assembly(source)))

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..dtypes import BY_NAME, DType, Kind
 from ..jit import Codec, kernel, recode
+from ..jit.codecs import layout_of
 from ..jit.permute import LINE, look_up_line, widest_entry
 from ..jit.streams import elements_to_line, fence, new_block, stream
 from . import strings
@@ -151,7 +152,7 @@ def _float_values(dtype: DType) -> np.ndarray:
 
     A NaN is quiet; it keeps its sign, and its payload if the format is an IEEE one.
     """
-    layout = dtype.float
+    layout = layout_of(dtype)
     patterns = np.empty(256, "u4")
     for byte in range(256):
         code = byte & dtype.code_mask
