@@ -96,7 +96,7 @@ class Node:
         return f"<{self.location}>"
 
 
-@dataclass(eq=False, slots=True)
+@dataclass(eq=False, slots=True, repr=False)
 class Graph:
     """Nodes in an order in which every value is made before it is used.
 
@@ -141,6 +141,9 @@ class Graph:
         for graph in found:
             yield graph
             found += (inner for _, _, inner in graph.subgraphs())
+
+    def __repr__(self) -> str:
+        return f"<Graph {self.name!r} of {len(self.nodes)} nodes>"
 
     def __str__(self) -> str:
         """The graph as text, a line a value; see :mod:`minirt.text`."""

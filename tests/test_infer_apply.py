@@ -260,15 +260,19 @@ def test_operators_of_minirts_own_need_no_schema():
     def twice(x, *, factor):
         return x.with_shape(*(2 * d for d in x.shape)), None
 
-    graph = load_graph(
-        model(
-            [node("Twice", "x", "y", domain="minirt", factor=2)],
-            [value("x", 1, [3])],
-            ["y"],
-            opsets={"minirt": 1},
-        )
+    proto = model(
+        [node("Twice", "x", "y", domain="minirt", factor=2)],
+        [value("x", 1, [3])],
+        ["y"],
+        opsets={"minirt": 1},
     )
+    graph = read_graph(proto)
     assert str(infer_types(graph)[graph.outputs[0]]) == "float[6]"
+    with pytest.raises(UnsupportedError) as error:
+        load_graph(proto)
+    assert str(error.value) == (
+        "minirt.Twice (node 0): domain 'minirt' is minirt's own; a file cannot use it"
+    )
 
 
 # Types of nodes that have been upgraded

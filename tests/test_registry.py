@@ -12,7 +12,7 @@ from minirt.dtypes import BY_NAME, TABLE
 from minirt.errors import did_you_mean
 from minirt.ops import registry
 from minirt.ops.checks import type_name
-from minirt.ops.registry import NEWEST_OPSETS, op, operators, upgrade, upgrades
+from minirt.ops.registry import NEWEST_OPSETS, PRIVATE_DOMAIN, op, operators, upgrade, upgrades
 from minirt.ops.schemas import (
     explain_absence,
     find_schema,
@@ -24,7 +24,7 @@ from minirt.ops.schemas import (
 from minirt.types import MapType, OptionalType, SequenceType, SparseTensorType, TensorType
 
 #: Private operators, such as fused ones, have no schema.
-PUBLIC = [operator for operator in operators() if operator.domain != "minirt"]
+PUBLIC = [operator for operator in operators() if operator.domain != PRIVATE_DOMAIN]
 
 HISTORY = [
     s

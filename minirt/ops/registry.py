@@ -41,7 +41,17 @@ if TYPE_CHECKING:
 
 _F = TypeVar("_F", bound="Callable[..., Any]")
 
-__all__ = ["NEWEST_OPSETS", "Alias", "Operator", "find", "op", "operators", "upgrade", "upgrades"]
+__all__ = [
+    "NEWEST_OPSETS",
+    "PRIVATE_DOMAIN",
+    "Alias",
+    "Operator",
+    "find",
+    "op",
+    "operators",
+    "upgrade",
+    "upgrades",
+]
 
 #: The newest version of each domain that minirt implements. A newer onnx package
 #: brings newer ones; they are refused with both numbers until someone reads the change.
@@ -98,6 +108,9 @@ class Operator:
         parameters = inspect.signature(self.function).parameters.values()
         return tuple(p.name for p in parameters if p.kind is p.KEYWORD_ONLY)
 
+
+#: The domain of operators that only passes put into graphs, such as fused ones.
+PRIVATE_DOMAIN = "minirt"
 
 #: So many names are looked up once; those that a stranger's models make up are forgotten.
 _REMEMBERED = 4096

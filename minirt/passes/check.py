@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ..errors import MinirtError, SchemaError, UnsupportedError
 from ..ops import registry
 from ..ops.checks import check_attributes, check_operands
-from ..ops.registry import NEWEST_OPSETS
+from ..ops.registry import NEWEST_OPSETS, PRIVATE_DOMAIN
 from ..ops.schemas import (
     explain_absence,
     find_schema,
@@ -44,6 +44,8 @@ def check(graph: Graph) -> None:
 
 def _check_node(node: Node) -> None:
     domain, name, opset = node.domain, node.op_type, node.opset
+    if domain == PRIVATE_DOMAIN:
+        raise UnsupportedError(f"domain {domain!r} is minirt's own; a file cannot use it")
     _check_opset(domain, opset)
     schema, newest = find_schema(domain, name, opset), newest_schema(domain, name)
     if schema is None or newest is None or (schema.deprecated and not _is_kept(schema)):
