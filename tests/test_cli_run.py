@@ -249,7 +249,7 @@ def test_a_number_becomes_the_nearest_value(tmp_path, capsys):
     """Python's float, rounded as NumPy rounds it."""
     path = tmp_path / "half.onnx"
     path.write_bytes(cast_model("FLOAT16", "DOUBLE", 3).SerializeToString())
-    assert main(["run", str(path), "-i", "x=[0.1, -1e-9, 65519]", "--json"]) == 0
+    assert main(["run", str(path), "-i", "x=[0.1, -1e-9, 65519.0]", "--json"]) == 0
     (output,) = json.loads(capsys.readouterr().out)["outputs"]
     assert output["value"]["values"] == np.array([0.1, -1e-9, 65519]).astype("f2").tolist()
 
