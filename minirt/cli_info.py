@@ -6,8 +6,9 @@ from collections import Counter
 from math import prod
 from typing import TYPE_CHECKING
 
+from .errors import printable
 from .load import read_graph
-from .passes.check import missing_operators
+from .passes.check import listed, missing_operators
 from .types import TensorType
 
 if TYPE_CHECKING:
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
 
 __all__ = ["describe", "megabytes"]
 
+#: The most characters of a line, and of a first column that the second one waits for.
+_LONGEST, _WIDEST = 2000, 60
+
 
 def describe(path: str, *, follow_symlinks: bool = False) -> Iterator[str]:
     """The model's head, inputs, outputs, operators and those that minirt lacks, as lines.
@@ -24,7 +28,10 @@ def describe(path: str, *, follow_symlinks: bool = False) -> Iterator[str]:
     Raises what :func:`minirt.load.read_graph` raises.
     """
     graph = read_graph(path, follow_symlinks=follow_symlinks)
-    yield path
+    return (printable(line, _LONGEST) for line in (path, *_lines(graph)))
+
+
+def _lines(graph: Graph) -> Iterator[str]:
     yield from _table(_head(graph))
     yield "inputs"
     yield from _table(_values(graph, graph.inputs))
@@ -35,7 +42,7 @@ def describe(path: str, *, follow_symlinks: bool = False) -> Iterator[str]:
     yield from _table((name, str(count)) for name, count in sorted(counts.items()))
     if missing := missing_operators(graph):
         yield "not implemented"
-        yield from (f"  {operator}" for operator in missing)
+        yield from (f"  {operator}" for operator in listed(missing))
 
 
 def megabytes(size: int) -> str:
@@ -79,7 +86,7 @@ def _values(graph: Graph, values: Iterable[Value]) -> Iterator[tuple[str, str]]:
 def _table(rows: Iterable[tuple[str, str]]) -> Iterator[str]:
     """Two columns, indented; a word where there are no rows."""
     rows = list(rows)
-    width = max((len(left) for left, _ in rows), default=0)
+    width = min(max((len(left) for left, _ in rows), default=0), _WIDEST)
     yield from (f"  {left:{width}}  {right}" for left, right in rows)
     if not rows:
         yield "  none"

@@ -39,6 +39,13 @@ __all__ = [
 ]
 
 
+#: The most characters of a message: a file may have names of gigabytes.
+_LONGEST = 10_000
+
+#: Pairs of characters that are compared to find a near name: a second, at most.
+_MOST_PAIRS = 4_000_000
+
+
 class MinirtError(Exception):
     """Base of every error that minirt raises on purpose."""
 
@@ -54,7 +61,7 @@ class MinirtError(Exception):
         return self
 
     def __str__(self) -> str:
-        return printable(super().__str__())
+        return printable(super().__str__(), _LONGEST)
 
 
 class ModelError(MinirtError, ValueError):
@@ -113,14 +120,20 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
     To be appended to a message about a name that is not known.
     """
-    # Comparing costs microseconds a name, and a graph may have a million of them.
     similar = (k for k in known if abs(len(k) - len(name)) <= 3)
-    nearest = get_close_matches(name, islice(similar, 20_000), n=1)
+    # A graph may have a million names, and each of them a million characters.
+    count = _MOST_PAIRS // (len(name) + 3) ** 2
+    nearest = get_close_matches(name, islice(similar, count), n=1)
     return f"; did you mean {nearest[0]!r}?" if nearest else ""
 
 
-def printable(text: str) -> str:
-    """``text`` on one line and without control characters, which a name in a file may have."""
+def printable(text: str, limit: int | None = None) -> str:
+    """``text`` on one line and without control characters, which a name in a file may have.
+
+    With a ``limit``, of a longer text the first so many characters and its length.
+    """
+    if limit is not None and len(text) > limit:
+        text = f"{text[:limit]}... ({len(text)} characters)"
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)

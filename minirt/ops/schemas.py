@@ -119,17 +119,19 @@ def newest_schema(domain: str, name: str) -> Schema | None:
     return find_schema(domain, name, NEWEST_OPSETS.get(domain, 0))
 
 
-@lru_cache(maxsize=4096)
 def versions(domain: str, name: str) -> tuple[int, ...]:
     """The opsets that brought a version of an operator, up to the newest that minirt knows."""
-    newest = NEWEST_OPSETS.get(domain, 0)
-    return tuple(
-        sorted(
-            s.since_version
-            for s in defs.get_all_schemas_with_history()
-            if s.domain == domain and s.name == name and s.since_version <= newest
-        )
-    )
+    return _history().get((domain, name), ())
+
+
+@cache
+def _history() -> Mapping[tuple[str, str], tuple[int, ...]]:
+    """The versions of every operator. To go through all schemas takes milliseconds."""
+    found: dict[tuple[str, str], list[int]] = {}
+    for schema in defs.get_all_schemas_with_history():
+        if schema.since_version <= NEWEST_OPSETS.get(schema.domain, 0):
+            found.setdefault((schema.domain, schema.name), []).append(schema.since_version)
+    return {key: tuple(sorted(opsets)) for key, opsets in found.items()}
 
 
 def explain_absence(domain: str, name: str, opset: int) -> str | None:

@@ -19,10 +19,15 @@ from ..ops.schemas import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ..graph import Graph, Node
     from ..ops.schemas import Schema
 
-__all__ = ["Missing", "check", "missing_operators", "require_operators"]
+__all__ = ["Missing", "check", "listed", "missing_operators", "require_operators"]
+
+#: So many missing operators are told apart: a model may name millions.
+_MOST_LISTED = 100
 
 
 def check(graph: Graph) -> None:
@@ -104,6 +109,13 @@ def missing_operators(graph: Graph) -> list[Missing]:
     return [Missing(*key, count) for key, count in sorted(counts.items())]
 
 
+def listed(missing: Sequence[Missing]) -> list[str]:
+    """A text for each of ``missing``, of very many for the first and how many more there are."""
+    more = len(missing) - _MOST_LISTED
+    texts = list(map(str, missing[:_MOST_LISTED]))
+    return [*texts, f"and {more} more"] if more > 0 else texts
+
+
 def require_operators(graph: Graph) -> None:
     """Raise UnsupportedError with all operators of ``graph`` that minirt does not have."""
     missing = missing_operators(graph)
@@ -111,7 +123,7 @@ def require_operators(graph: Graph) -> None:
         first = missing[0]
         raise UnsupportedError(
             f"minirt does not implement {len(missing)} operator{'' if len(missing) == 1 else 's'} "
-            f"of this model: {', '.join(map(str, missing))}",
+            f"of this model: {', '.join(listed(missing))}",
             op=f"{first.domain}.{first.name}" if first.domain else first.name,
             opset=first.opset,
         )
