@@ -128,6 +128,18 @@ def test_no_quarter_is_nearer_to_an_integer_than_the_table_tells() -> None:
             assert scaled(np.uint64(x << q + log2 + 1), high, low) == whole | (part != 0)
 
 
+def test_the_bottom_word_of_the_product_counts() -> None:
+    """Twice the record of 2^664: even, and above an integer by less than the middle word shows."""
+    k, units = scale_of(664)
+    x = 2 * nearest_to_integers(units, 1 << 55)[0]
+    significand, log2 = row(-k)
+    whole, part = divmod(x * units, 1)
+    assert 0 < part < Fraction(1, 1 << 64)
+    assert x << 664 + log2 + 1 < 1 << 59
+    high, low = np.uint64(significand >> 64), np.uint64(significand & (1 << 64) - 1)
+    assert scaled(np.uint64(x << 664 + log2 + 1), high, low) == whole + 1
+
+
 @pytest.mark.parametrize("precision", [8, 11, 24, 53])
 def test_nor_where_the_lower_neighbour_is_nearer(precision: int) -> None:
     """As above for c = 2^(precision - 1), whose unit may be another."""
