@@ -16,13 +16,13 @@ from .functions import Functions
 from .graph import Graph, Node
 from .order import sort_nodes
 from .passes.identity import pass_through
+from .payloads import Payloads
 from .scope import Scope, domain_of, opsets_of, text_of
-from .sparse import sparse_from_proto
-from .tensors import element_type, from_proto, type_from_proto
-from .types import TensorType, contradiction, merge
+from .tensors import type_from_proto
+from .types import contradiction, merge
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     import numpy as np
     from onnx import (
@@ -80,7 +80,7 @@ class _Builder:
     """Works off scopes, outer ones first, so that nesting costs no recursion."""
 
     def __init__(self, functions: Functions, external: ExternalData | None) -> None:
-        self._functions, self._external = functions, external
+        self._functions, self._payloads = functions, Payloads(external)
         self._scopes: list[Scope] = []
         self._bodies: dict[Node, Scope] = {}  # what takes the place of a call
         self._inner: dict[Node, list[Graph]] = {}  # the subgraphs of a node
@@ -126,17 +126,17 @@ class _Builder:
 
     def _define_initializers(self, scope: Scope) -> None:
         for tensor in scope.proto.initializer:
-            self._define_initializer(scope, tensor.name, partial(self._tensor, tensor))
+            self._define_initializer(scope, tensor.name, tensor)
         for sparse in scope.proto.sparse_initializer:
-            self._define_initializer(scope, sparse.values.name, partial(self._sparse, sparse))
+            self._define_initializer(scope, sparse.values.name, sparse)
 
     def _define_initializer(
-        self, scope: Scope, name: str, read: Callable[[str], TensorType]
+        self, scope: Scope, name: str, proto: TensorProto | SparseTensorProto
     ) -> None:
         initializers, value = scope.graph.initializers, scope.names.get(name)
         if value is None or value in initializers:
             value = scope.define(name, "initializer")
-        contents = read(f"initializer {name!r}")
+        contents = self._payloads.read(proto, f"initializer {name!r}")
         initializers[value] = cast("np.ndarray", contents.value)
         declared, value.type = value.type, value.type or contents.without_value()
         if declared and not merge(declared, contents):
@@ -198,9 +198,10 @@ class _Builder:
         self, protos: Iterable[AttributeProto], node: Node, scope: Scope
     ) -> dict[str, Any]:
         """The attributes of ``node``; references to those of a call are resolved."""
+        read_tensor = self._payloads.read_once if scope.call else self._payloads.read
         readers: Readers = {
-            "t": self._tensor,
-            "sparse_tensor": self._sparse,
+            "t": read_tensor,
+            "sparse_tensor": read_tensor,
             "tp": _read_type,
             "g": partial(self._open, node, scope),
         }
@@ -220,20 +221,11 @@ class _Builder:
     def _hand_on(self, value: Any, node: Node) -> Any:
         """An argument of a call, for a node of the function."""
         items = value if isinstance(value, list) else [value]
+        self._functions.spend(len(items))
         graphs = [item for item in items if isinstance(item, Graph)]
         if graphs:
             self._inner.setdefault(node, []).extend(graphs)
         return value
-
-    def _tensor(self, proto: TensorProto, where: str) -> TensorType:
-        array = from_proto(proto, where=where, external=self._external)
-        return TensorType(element_type(proto.data_type, where), array.shape, array)
-
-    def _sparse(self, proto: SparseTensorProto, where: str) -> TensorType:
-        dtype = element_type(proto.values.data_type, where)
-        array = sparse_from_proto(proto, where=where, external=self._external).dense()
-        array.flags.writeable = False
-        return TensorType(dtype, array.shape, array)
 
     def _open(self, node: Node, scope: Scope, proto: GraphProto, where: str) -> Graph:
         """A subgraph, which is worked off later."""
@@ -277,12 +269,7 @@ class _Builder:
     def _order(self, scope: Scope) -> None:
         scope.graph.captures = list(scope.captures)
         nodes = list(self._expanded(scope)) if self._bodies else scope.nodes
-        captures = {
-            node: [value for graph in self._inner[node] for value in graph.captures]
-            for node in nodes
-            if node in self._inner
-        }
-        scope.graph.nodes = sort_nodes(nodes, captures)
+        scope.graph.nodes = sort_nodes(nodes, self._inner)
 
     def _expanded(self, scope: Scope) -> Iterator[Node]:
         """The nodes of a graph, those of a function in place of a call."""

@@ -5,8 +5,9 @@ https://onnx.ai/onnx/repo-docs/IR.html#functions
 
 from __future__ import annotations
 
+from functools import reduce
 from itertools import zip_longest
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from .errors import SchemaError, UnsupportedError, did_you_mean
 from .order import CycleError, sorted_by_need
@@ -24,8 +25,22 @@ if TYPE_CHECKING:
 
 __all__ = ["Functions"]
 
-#: Functions that call functions can ask for any number of nodes in a few bytes.
+#: Functions that call functions can ask for any number of nodes in a few bytes. A call of
+#: one costs time and memory by its size in the file; tensors do not count, they are shared.
 _MOST_NODES = 1_000_000
+_MOST_BYTES = 64 << 20
+
+
+class _Size(NamedTuple):
+    """What a call comes to, or anything beyond the bounds."""
+
+    nodes: int
+    bytes: int
+
+    def plus(self, other: _Size) -> _Size:
+        nodes, size = self.nodes + other.nodes, self.bytes + other.bytes
+        # Bounded, as doubling a thousand times would make numbers of a thousand bits.
+        return _Size(min(nodes, _MOST_NODES + 1), min(size, _MOST_BYTES + 1))
 
 
 class Functions:
@@ -42,8 +57,8 @@ class Functions:
                 raise SchemaError(f"{_title(key)} is defined twice")
             self._protos[key] = proto
         self._sizes = self._expanded_sizes()
-        self._expanded = 0
-        self._taken: dict[Graph, set[str]] = {}
+        self._expanded = _Size(0, 0)
+        self._taken: dict[Graph, dict[str, int]] = {}
 
     def __bool__(self) -> bool:
         return bool(self._protos)
@@ -61,9 +76,7 @@ class Functions:
         title = _title(key)
         _check_call(node, proto, title)
         if scope.call is None:  # or it has been counted with its caller
-            self._expanded += self._sizes[key]
-            if self._expanded > _MOST_NODES:
-                raise UnsupportedError(f"functions expand to more than {_MOST_NODES} nodes")
+            self._spend(self._sizes[key])
         return Scope(
             proto,
             scope.graph,
@@ -73,8 +86,21 @@ class Functions:
             names=dict(zip_longest(proto.input, node.inputs)),
         )
 
+    def spend(self, items: int) -> None:
+        """Count that a node of a function uses a list of so many ``items``."""
+        self._spend(_Size(0, 8 * items))
+
+    def _spend(self, size: _Size) -> None:
+        self._expanded = self._expanded.plus(size)
+        if self._expanded.nodes > _MOST_NODES:
+            raise UnsupportedError(f"functions expand to more than {_MOST_NODES} nodes")
+        if self._expanded.bytes > _MOST_BYTES:
+            raise UnsupportedError(f"functions expand to more than {_MOST_BYTES} bytes")
+
     def _call(self, node: Node, proto: FunctionProto, scope: Scope) -> Call:
-        taken = self._taken.setdefault(scope.graph, set(scope.names))
+        taken = self._taken.get(scope.graph)
+        if taken is None:
+            taken = self._taken[scope.graph] = dict.fromkeys(scope.names, 1)
         results = {
             name: value
             for name, value in zip(proto.output, node.outputs, strict=False)
@@ -83,17 +109,18 @@ class Functions:
         prefix = next((v.name for v in results.values()), node.op_type)
         return Call(results, dict(node.attributes), prefix, taken)
 
-    def _expanded_sizes(self) -> dict[Key, int]:
-        """How many nodes each function comes to, those that it calls included."""
-        calls = {
-            key: [k for k in map(_key, _nodes_of(proto)) if k in self._protos]
-            for key, proto in self._protos.items()
-        }
-        sizes: dict[Key, int] = {}
+    def _expanded_sizes(self) -> dict[Key, _Size]:
+        """What a call of each function comes to, the calls in it included."""
+        own: dict[Key, _Size] = {}
+        calls: dict[Key, list[Key]] = {}
+        for key, proto in self._protos.items():
+            nodes = list(_nodes_of(proto))
+            calls[key] = [k for k in map(_key, nodes) if k in self._protos]
+            own[key] = _Size(1 + len(nodes), proto.ByteSize() - sum(map(_tensor_bytes, nodes)))
+        sizes: dict[Key, _Size] = {}
         try:
             for key in sorted_by_need(self._protos, calls.__getitem__):
-                own = sum(1 for _ in _nodes_of(self._protos[key]))
-                sizes[key] = 1 + own + sum(sizes[called] for called in calls[key])
+                sizes[key] = reduce(_Size.plus, (sizes[called] for called in calls[key]), own[key])
         except CycleError as error:
             path = error.describe(lambda key: _title(key).removeprefix("function "))
             raise SchemaError(f"a function must not call itself: {path}") from None
@@ -112,6 +139,15 @@ def _nodes_of(proto: FunctionProto) -> Iterator[NodeProto]:
             yield node
             for attribute in node.attribute:
                 bodies += [attribute.g] if attribute.HasField("g") else attribute.graphs
+
+
+def _tensor_bytes(node: NodeProto) -> int:
+    """The bytes of the tensors among the attributes of ``node``."""
+    size = 0
+    for attribute in node.attribute:
+        size += sum(t.ByteSize() for t in (*attribute.tensors, *attribute.sparse_tensors))
+        size += attribute.t.ByteSize() + attribute.sparse_tensor.ByteSize()
+    return size
 
 
 def _title(key: Key) -> str:

@@ -136,14 +136,17 @@ class Graph:
                         yield node, name, item
 
     def graphs(self) -> Iterator[Graph]:
-        """This graph and all graphs in it, at any depth, outer ones first."""
-        found = [self]
+        """This graph and all graphs in it, at any depth, each once, outer ones first.
+
+        One that a function gets as an argument may be in several nodes.
+        """
+        found, seen = [self], {self}
         for graph in found:
             yield graph
-            found += (inner for _, _, inner in graph.subgraphs())
-
-    def __repr__(self) -> str:
-        return f"<Graph {self.name!r} of {len(self.nodes)} nodes>"
+            for _, _, inner in graph.subgraphs():
+                if inner not in seen:
+                    seen.add(inner)
+                    found.append(inner)
 
     def __str__(self) -> str:
         """The graph as text, a line a value; see :mod:`minirt.text`."""

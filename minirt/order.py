@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from .errors import SchemaError
+from .graph import Node
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 
-    from .graph import Node, Value
+    from .graph import Graph
 
 __all__ = ["CycleError", "sort_nodes", "sorted_by_need"]
 
@@ -63,24 +64,28 @@ def sorted_by_need(items: Iterable[_T], needs: Callable[[_T], Iterable[_T]]) -> 
 
 
 def sort_nodes(
-    nodes: Sequence[Node], captures: Mapping[Node, Sequence[Value]] | None = None
+    nodes: Sequence[Node], subgraphs: Mapping[Node, Sequence[Graph]] | None = None
 ) -> list[Node]:
     """``nodes`` of one graph in an order in which each value is made before it is used.
 
-    ``captures`` are the values that the subgraphs of a node use. The order of ``nodes``
-    is kept but for what has to come earlier. Takes linear time. Raises SchemaError that
-    names the nodes of a cycle.
+    ``subgraphs`` are those of a node; it needs what they capture. The order of ``nodes`` is
+    kept but for what has to come earlier. Takes linear time. Raises SchemaError that names
+    the nodes of a cycle.
     """
-    members, captures = set(nodes), captures or {}
+    members, subgraphs = set(nodes), subgraphs or {}
+    # Subgraphs are items of the order too, so that one of many nodes is looked at once.
+    items: Sequence[Node | Graph] = nodes
 
-    def producers(node: Node) -> Iterable[Node]:
-        for value in (*node.inputs, *captures.get(node, ())):
+    def needs(item: Node | Graph) -> Iterable[Node | Graph]:
+        for value in item.inputs if isinstance(item, Node) else item.captures:
             if value is not None and value.producer in members:
                 yield value.producer
+        if isinstance(item, Node):
+            yield from subgraphs.get(item, ())
 
     try:
-        return sorted_by_need(nodes, producers)
+        return [item for item in sorted_by_need(items, needs) if isinstance(item, Node)]
     except CycleError as error:
-        error.path = error.path[::-1]  # as the values flow
-        cycle = error.describe(lambda node: node.location)
-    raise SchemaError(f"nodes need each other's outputs: {cycle}")
+        cycle = [item for item in error.path[:0:-1] if isinstance(item, Node)]  # as values flow
+        path = CycleError([*cycle, cycle[0]]).describe(lambda node: node.location)
+    raise SchemaError(f"nodes need each other's outputs: {path}")

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 __all__ = ["Call", "Scope", "domain_of", "opsets_of", "text_of"]
 
 
+_LONGEST_PREFIX = 200
+
+
 def text_of(text: str | bytes, what: str = "a text in the model") -> str:
     """``text`` itself. Raises ParseError for bytes: so protobuf hands out what is not UTF-8."""
     if isinstance(text, str):
@@ -52,20 +55,22 @@ class Call:
 
     Its outputs become ``results``, by their names in the function; ``arguments`` are the
     attributes. Other values of the function are named below ``prefix``, unlike all those
-    ``taken``.
+    ``taken``, which says for each name how often it was wanted.
     """
 
     results: Mapping[str, Value]
     arguments: dict[str, Any]
     prefix: str
-    taken: set[str]
+    taken: dict[str, int]
 
     def name(self, name: str) -> str:
         """A name in the graph for a value that has ``name`` in the function."""
-        name = f"{self.prefix}/{name}"
+        # Cut, or calls in calls would have names of the square of their depth together.
+        wanted = name = f"{self.prefix[:_LONGEST_PREFIX]}/{name}"
         while name in self.taken:
-            name += "'"
-        self.taken.add(name)
+            name = f"{wanted}'{self.taken[wanted]}"
+            self.taken[wanted] += 1
+        self.taken[name] = 1
         return name
 
 

@@ -14,7 +14,7 @@ from onnx import SparseTensorProto
 
 from .dtypes import BY_NAME, find
 from .errors import InputError, ParseError, UnsupportedError
-from .tensors import from_proto, to_proto
+from .tensors import MAX_RANK, from_proto, to_proto
 
 if TYPE_CHECKING:
     from .dtypes import DType
@@ -47,6 +47,8 @@ class SparseTensor:
             raise InputError(
                 f"values have shape {_bracketed(self.values.shape)}, not one dimension"
             )
+        if rank > MAX_RANK:
+            raise InputError(f"shape has {rank} dimensions; at most {MAX_RANK} are possible")
         if any(dim < 0 for dim in self.shape):
             raise InputError(f"shape {_bracketed(self.shape)} has a negative dimension")
         if self.indices.dtype != np.int64:
@@ -59,21 +61,27 @@ class SparseTensor:
         self._require_in_range()
         self._require_ascending()
 
+    @property
+    def dense_bytes(self) -> int:
+        """How many bytes :meth:`dense` takes; dimensions of 0 count as 1, as NumPy counts."""
+        return prod(dim or 1 for dim in self.shape) * self.values.itemsize
+
     def dense(self, *, limit: int = DENSE_LIMIT) -> np.ndarray:
         """All elements, as a new array of ``shape`` and the type of ``values``.
 
         Raises UnsupportedError if that takes more than ``limit`` bytes, before it is
         allocated: a few bytes of a file can ask for any amount of memory.
         """
-        # NumPy counts the bytes of an empty array without its zeros.
-        size = prod(dim or 1 for dim in self.shape) * self.values.itemsize
+        size, text = self.dense_bytes, self.values.dtype == object
+        what = f"a sparse tensor of shape {_bracketed(self.shape)} takes {size} bytes when dense"
         if size > limit:
-            raise UnsupportedError(
-                f"a sparse tensor of shape {_bracketed(self.shape)} takes {size} bytes when dense, "
-                f"over the limit of {limit}"
-            )
-        text = self.values.dtype == object
-        dense = np.full(self.shape, "", object) if text else np.zeros(self.shape, self.values.dtype)
+            raise UnsupportedError(f"{what}, over the limit of {limit}")
+        try:
+            dense = np.zeros(self.shape, self.values.dtype)
+            if text:
+                dense.fill("")
+        except MemoryError:
+            raise UnsupportedError(f"{what}; memory has less") from None
         dense.reshape(-1)[self._positions()] = self.values
         return dense
 

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = [
     "MAP_KEYS",
     "MAX_DEPTH",
+    "MAX_RANK",
     "element_type",
     "from_proto",
     "to_proto",
@@ -47,7 +48,7 @@ MAX_DEPTH = 100
 _PROTOBUF_LIMIT = 2**31 - 1
 
 #: The largest rank of a NumPy array.
-_MAX_RANK = 64
+MAX_RANK = 64
 
 #: The typed fields, and what an entry of each is.
 _FIELDS = {
@@ -222,6 +223,10 @@ def _type(proto: TypeProto, where: str, depth: int) -> Type | None:
 def _declared(proto: TypeProto.Tensor | TypeProto.SparseTensor, where: str) -> Shape | None:
     if not proto.HasField("shape"):
         return None
+    if len(proto.shape.dim) > MAX_RANK:
+        raise UnsupportedError(
+            f"{where} has {len(proto.shape.dim)} dimensions; at most {MAX_RANK} are possible"
+        )
     return tuple(_dim(dim, axis, where) for axis, dim in enumerate(proto.shape.dim))
 
 
@@ -245,9 +250,9 @@ def _claim(tensor: TensorProto, where: str) -> _Claim:
         raise UnsupportedError(
             f"{where} is segment {begin} to {end} of a larger tensor; minirt reads whole tensors"
         )
-    if len(tensor.dims) > _MAX_RANK:
+    if len(tensor.dims) > MAX_RANK:
         raise UnsupportedError(
-            f"{where} has {len(tensor.dims)} dimensions; at most {_MAX_RANK} are possible"
+            f"{where} has {len(tensor.dims)} dimensions; at most {MAX_RANK} are possible"
         )
     claim = _Claim(where, dtype, tuple(tensor.dims))
     declared = TensorType(dtype, claim.shape)

@@ -21,7 +21,17 @@ ROOT = PACKAGE.parent
 #: Every module or subpackage, lowest layer first. One imports from its own layer and below.
 LAYERS: tuple[set[str], ...] = (
     {"errors", "dtypes", "types", "graph", "text", "jit"},
-    {"kernels", "arrays", "packing", "external", "tensors", "sparse", "containers", "literals"},
+    {
+        "kernels",
+        "arrays",
+        "packing",
+        "external",
+        "tensors",
+        "sparse",
+        "payloads",
+        "containers",
+        "literals",
+    },
     {"ops"},
     {"order", "attributes", "scope", "functions", "build", "load", "passes", "infer"},
     {"arena", "plan", "executor"},

@@ -70,7 +70,7 @@ def test_names_that_are_taken_are_not_used_again():
         [node("Abs", "x", "y/s"), call("F", "y/s", "y")],
         ["F (p) => (r) { s = Abs(p) r = Abs(s) }"],
     )
-    assert text(loaded) == ["y/s = Abs(x)", "y/s' = Abs(y/s)", "y = Abs(y/s')"]
+    assert text(loaded) == ["y/s = Abs(x)", "y/s'1 = Abs(y/s)", "y = Abs(y/s'1)"]
     names = [v.name for v in loaded.values()]
     assert len(set(names)) == len(names)
 
