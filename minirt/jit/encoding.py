@@ -16,7 +16,7 @@ from numba import types
 from numba.extending import overload, register_jitable
 
 from ..dtypes import BY_NAME, DType, Kind
-from .codecs import Codec, CodecType, layout_of
+from .codecs import Codec, CodecType
 from .lanes import (
     add,
     and_,
@@ -27,17 +27,19 @@ from .lanes import (
     lshr,
     or_,
     select,
-    smax,
     smin,
     sub,
     xor,
 )
+from .small_floats import rounds_bits
 from .target import has_half
 
 __all__ = ["encode"]
 
 _E8M0 = BY_NAME["float8e8m0"]
 _BFLOAT16 = BY_NAME["bfloat16"]
+_FLOAT = BY_NAME["float"]
+_DOUBLE = BY_NAME["double"]
 _REAL = {types.float32: np.float32, types.float64: np.float64}
 
 
@@ -196,7 +198,8 @@ def _to_small_float(codec: Codec, x):
         return _float_to_bfloat16
     if codec.dtype.name == "float16" and has_half():
         return lambda codec, x: float_to_half(x)
-    return _float_to_small_float(codec, lane)
+    rounded = rounds_bits(codec, _FLOAT if lane is np.int32 else _DOUBLE)
+    return lambda codec, x: rounded(bits(x))
 
 
 def _float_to_bfloat16(codec, x):
@@ -209,58 +212,6 @@ def _float_to_bfloat16(codec, x):
     rounded = lshr(add(add(u, np.int32(0x7FFF)), and_(upper, np.int32(1))), np.int32(16))
     nan = and_(u, np.int32(0x7FFFFFFF)) > np.int32(0x7F800000)
     return np.uint16(select(nan, or_(upper, np.int32(0x0040)), rounded))
-
-
-def _float_to_small_float(codec: Codec, lane):
-    """To nearest even, for every signed format, on integer lanes.
-
-    The sum with a power of two rounds to the format's unit, which is that of the value's
-    exponent, or of the smallest exponent for subnormal numbers. What the sum has in its low
-    bits, and the exponent above that, are the code.
-
-    Over the largest value after rounding: the largest if the codec saturates or has no
-    NaN, else infinity if it has one, else NaN. NaN keeps its sign, and in the 16-bit
-    formats its leading payload bits, and becomes quiet; a format without NaN gives -0.
-    """
-    dtype, layout = codec.dtype, layout_of(codec.dtype)
-    man, bias, width = (23, 127, 32) if lane is np.int32 else (52, 1023, 64)
-    slot = numba.from_dtype(dtype.storage)
-    cut = man - layout.man
-    first = bias + 1 - layout.bias  # the smallest exponent
-    largest_exponent, fraction = divmod(dtype.largest_code, 1 << layout.man)
-    largest_bits = (first - 1 + largest_exponent << man) + (fraction << cut)
-    largest = lane(largest_bits)
-    # Halfway to the next value ties to even: up, if the largest code is odd.
-    over = lane(largest_bits + (1 << cut - 1) - (dtype.largest_code & 1))
-    infinity = lane(((1 << width - 1 - man) - 1) << man)
-    magnitude = lane((1 << width - 1) - 1)
-    smallest = lane(first << man)
-    # The exponent of the power of two, and what makes the smallest exponent's code zero.
-    power = lane((cut << man) + (-(first << layout.man) & (1 << 8 * dtype.storage.itemsize) - 1))
-    shift, sign_shift = lane(cut), lane(width - dtype.bits)
-    sign, code = lane(1 << dtype.bits - 1), lane(dtype.code_mask)
-    saturates = dtype.nan_code is None or (dtype.bits == 8 and codec.saturate)
-    over_code = lane(dtype.inf_code if layout.inf else dtype.nan_code or 0)
-    nan_code = lane(sign if dtype.nan_code is None else dtype.nan_code)
-    payload = lane((1 << layout.man) - 1 if dtype.bits == 16 else 0)
-    one_zero = layout.nan == "neg_zero"
-
-    def impl(codec, x):
-        u = bits(x)
-        a = and_(u, magnitude)
-        c = smin(a, largest)
-        e = smax(and_(c, infinity), smallest)
-        r = add(bits(from_bits(c) + from_bits(add(e, power))), lshr(e, shift))
-        if not saturates:
-            r = select(a > over, over_code, r)
-        s = and_(lshr(u, sign_shift), sign)
-        if one_zero:
-            r = select(and_(r, code) == lane(0), lane(0), or_(r, s))
-            return slot(select(a > infinity, nan_code, r))
-        nan = or_(nan_code, and_(lshr(a, shift), payload))
-        return slot(or_(select(a > infinity, nan, r), s))
-
-    return impl
 
 
 def _float_to_e8m0(codec: Codec, lane):

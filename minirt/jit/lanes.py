@@ -35,7 +35,7 @@ __all__ = [
 #: Numba's hints describe the function before it is decorated, not how kernels call it.
 intrinsic: Any = extending.intrinsic
 
-_LANES = (types.int16, types.int32, types.int64)
+_LANES = (types.int16, types.int32, types.int64, types.uint8, types.uint16)
 _INTEGERS: dict[Any, Any] = {types.int32: types.float32, types.int64: types.float64}
 _FLOATS: dict[Any, Any] = {types.float32: types.int32, types.float64: types.int64}
 _LLVM = {
@@ -59,7 +59,7 @@ def _binary(name, emit):
         return a(a, a), generate
 
     typed.__name__ = typed.__qualname__ = name
-    typed.__doc__ = f"``{name.rstrip('_')}`` of two int16, two int32 or two int64."
+    typed.__doc__ = f"``{name.rstrip('_')}`` of two integers of one type."
     return intrinsic(typed)
 
 

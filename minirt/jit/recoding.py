@@ -10,6 +10,8 @@ from .codecs import CodecType
 from .decoding import decode
 from .encoding import encode
 from .lanes import bits, from_bits, lshr, select, shl, smax, smin
+from .small_floats import rounds_bits
+from .target import has_half
 
 __all__ = ["recode"]
 
@@ -33,6 +35,9 @@ def _recode(to, from_, x):
     src, dst = from_.codec.dtype, to.codec.dtype
     if dst is _BFLOAT16 and src.bits <= 8:
         return _upper_half
+    if dst.is_float and dst.bits <= 8 and dst is not _E8M0 and _has_lanes(src):
+        rounded = rounds_bits(to.codec, src)
+        return lambda to, from_, x: rounded(np.int16(x))
     if src is _BFLOAT16 and dst is not _FLOAT:
         return _from_raw_bfloat16
     if dst.is_float and not src.is_float and dst.bits < 64:
@@ -41,6 +46,11 @@ def _recode(to, from_, x):
         if dst.largest < _EXACT:
             return _clamped(src)
     return lambda to, from_, x: encode(to, decode(from_, x))
+
+
+def _has_lanes(src: DType) -> bool:
+    """Whether a small float is rounded faster from the bits of a ``src``. (1.1 x.)"""
+    return src is _BFLOAT16 or (src.name == "float16" and has_half())
 
 
 def _upper_half(to, from_, x):
