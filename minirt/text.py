@@ -31,8 +31,9 @@ if TYPE_CHECKING:
 
 __all__ = ["graph_text"]
 
-#: Longer lists and tensors are not written out.
-_MOST_ELEMENTS = 8
+#: Longer lists and tensors are not written out, and longer names and texts not to their end:
+#: a name stands in a line for each of its uses.
+_MOST_ELEMENTS, _MOST_CHARACTERS = 8, 200
 
 _PLAIN_NAME = re.compile(r"[\w./:-]+")
 
@@ -45,7 +46,8 @@ def graph_text(graph: Graph) -> str:
     opsets = (f"{domain or 'ai.onnx'} {version}" for domain, version in graph.opsets.items())
     versions = ", ".join([f"IR {graph.ir_version}", *opsets])
     lines = [printable(f"graph {graph.name!r} ({versions})")]
-    pending = [_lines(graph, 1)]  # instead of recursion: graphs nest to any depth
+    # Instead of recursion: graphs nest to any depth.
+    pending = [_lines(graph, 1, {graph})]
     while pending:
         for item in pending[-1]:
             if isinstance(item, str):
@@ -61,8 +63,8 @@ def graph_text(graph: Graph) -> str:
 _Lines = Iterator["str | _Lines"]
 
 
-def _lines(graph: Graph, depth: int) -> _Lines:
-    """The lines of ``graph``, and those of a subgraph where they belong."""
+def _lines(graph: Graph, depth: int, shown: set[Graph]) -> _Lines:
+    """The lines of ``graph``, and those of a subgraph where they belong, once each."""
     indent, inputs = "  " * depth, set(graph.inputs)
     for value in graph.inputs:
         default = _contents(value, graph) or " = ..." if value in graph.initializers else ""
@@ -74,8 +76,11 @@ def _lines(graph: Graph, depth: int) -> _Lines:
         yield f"{indent}{_node(node)}"
         for name, attribute in node.attributes.items():
             for title, inner in _titled_graphs(name, attribute):
-                yield f"{indent}  {title}:"
-                yield _lines(inner, depth + 2)
+                again = inner in shown
+                yield f"{indent}  {title}:{' as above' if again else ''}"
+                if not again:
+                    shown.add(inner)
+                    yield _lines(inner, depth + 2, shown)
     for value in graph.outputs:
         yield f"{indent}output {_typed(value)}"
 
@@ -109,7 +114,7 @@ def _typed(value: Value) -> str:
 
 
 def _named(value: Value) -> str:
-    name = value.name
+    name = _cut(value.name)
     return f"%{name if _PLAIN_NAME.fullmatch(name) else json.dumps(name, ensure_ascii=False)}"
 
 
@@ -141,12 +146,18 @@ def _elements(array: np.ndarray) -> str:
     """``array`` in nested brackets; a 0-d one is its element."""
     if array.ndim == 0:
         return _scalar(array.item() if array.dtype == object else array[()])
+    if not array.size:
+        return "[]"  # of which there could be any number
     items = map(_scalar, array) if array.ndim == 1 else map(_elements, array)
     return f"[{', '.join(items)}]"
 
 
 def _scalar(value: Any) -> str:
     if isinstance(value, str):
-        return json.dumps(value, ensure_ascii=False)
+        return json.dumps(_cut(value), ensure_ascii=False)
     # ONNX attributes are float32: their shortest digits, not those of the float64.
     return str(np.float32(value) if type(value) is float else value)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _MOST_CHARACTERS else f"{text[:_MOST_CHARACTERS]}..."

@@ -55,7 +55,9 @@ class Dim:
         return id(self) if self.name is None else hash(self.name)
 
     def __repr__(self) -> str:
-        return self.name or "?"
+        # Cut: a name stands in the types of any number of values.
+        name = self.name or "?"
+        return name if len(name) <= 200 else f"{name[:200]}..."
 
 
 Shape = tuple[int | Dim, ...]
