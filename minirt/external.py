@@ -15,7 +15,7 @@ import mmap
 import os
 import re
 import stat
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path, PureWindowsPath
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -49,6 +49,14 @@ _OPEN_FLAGS = (
 )
 
 
+#: The longest path that Linux takes; to look for links takes time by the square of the length.
+_LONGEST_PATH = 4096
+
+#: Tensors may share bytes of a file, up to so many times its size and so much more: each may
+#: need a copy, and a few bytes of the model are enough to name all of a file once more.
+_MOST_SHARED, _ALWAYS_SHARED = 16, 64 << 20
+
+
 class Location(NamedTuple):
     """Where the payload of one tensor is: ``external_data``, checked.
 
@@ -78,6 +86,11 @@ class Location(NamedTuple):
             raise ParseError(f"{where} is stored externally, but external_data has no 'location'")
         if isinstance(path, bytes) or "\0" in path:
             raise ParseError(f"{where} is stored in {path!r}, which is no file name")
+        if len(path) > _LONGEST_PATH:
+            raise ParseError(
+                f"{where} is stored in a file whose name has {len(path)} characters; "
+                f"at most {_LONGEST_PATH} are possible"
+            )
         return cls(
             path,
             _size(entries, "offset", where) or 0,
@@ -96,12 +109,17 @@ def _size(entries: dict[str, str], key: str, where: str) -> int | None:
     return int(text)
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class _Source:
-    """A file or buffer: its bytes, and what the file looked like when it was mapped."""
+    """A file or buffer: its bytes, and what the file looked like when it was mapped.
+
+    ``checksums`` are those found right, ``read`` counts the bytes of tensors so far.
+    """
 
     data: np.ndarray
     state: tuple[int, ...] = ()
+    checksums: set[str] = field(default_factory=set)
+    read: int = 0
 
 
 class ExternalData:
@@ -126,7 +144,6 @@ class ExternalData:
             path: _Source(_bytes_of(buffer, path)) for path, buffer in (buffers or {}).items()
         }
         self._sources: dict[str, _Source] = {}
-        self._verified: set[tuple[str, str]] = set()
 
     def read(self, location: Location, size: int, where: str) -> np.ndarray:
         """The ``size`` bytes of a payload as a read-only, 1-D uint8 array, without a copy.
@@ -139,11 +156,17 @@ class ExternalData:
         where = f"{where} is stored in {location.path!r}"
         source = self._source(location.path, where)
         if location.checksum:
-            self._verify(location, source, where)
+            _verify(location, source, where)
         start, end = location.offset, location.offset + size
         if end > source.data.size:
             raise ParseError(
                 f"{where} at bytes {start} to {end}, but that has only {source.data.size}"
+            )
+        source.read += size
+        if source.read > _MOST_SHARED * source.data.size + _ALWAYS_SHARED:
+            raise ParseError(
+                f"{where}, whose {source.data.size} bytes are shared by too many tensors: "
+                f"together they have {source.read}"
             )
         return source.data[start:end]
 
@@ -179,7 +202,10 @@ class ExternalData:
             if self._buffers:
                 hint = f"external= has {', '.join(map(repr, list(self._buffers)[:5]))}"
             raise InputError(f"{where}, outside of the model: {hint}")
-        file = os.path.realpath(self.folder / path)
+        try:
+            file = os.path.realpath(self.folder / path)
+        except UnicodeEncodeError:
+            raise ParseError(f"{where}, a name that files cannot have here") from None
         if not self.follow_symlinks and not Path(file).is_relative_to(self.folder):
             raise ParseError(
                 f"{where}, a link out of the model's folder, to {file!r}; "
@@ -187,15 +213,16 @@ class ExternalData:
             )
         return file
 
-    def _verify(self, location: Location, source: _Source, where: str) -> None:
-        if (location.path, location.checksum) in self._verified:
-            return
-        digest = hashlib.sha1(source.data.data, usedforsecurity=False).hexdigest()
-        if digest != location.checksum:
-            raise ParseError(
-                f"{where} with checksum {location.checksum!r}, but the SHA1 of that is {digest!r}"
-            )
-        self._verified.add((location.path, location.checksum))
+
+def _verify(location: Location, source: _Source, where: str) -> None:
+    if location.checksum in source.checksums:
+        return
+    digest = hashlib.sha1(source.data.data, usedforsecurity=False).hexdigest()
+    if digest != location.checksum:
+        raise ParseError(
+            f"{where} with checksum {location.checksum!r}, but the SHA1 of that is {digest!r}"
+        )
+    source.checksums.add(digest)
 
 
 def _bytes_of(buffer: Buffer, path: str) -> np.ndarray:

@@ -235,9 +235,9 @@ def test_checksums(folder, monkeypatch):
     hashed = []
     monkeypatch.setattr("minirt.external.hashlib.sha1", lambda b, **_: hashed.append(1) or SHA1(b))
     data = ExternalData(folder)
-    for text in (digest, digest.upper()):
-        assert from_proto(external(checksum=text), external=data).tolist() == [0, 1, 2]
-    assert len(hashed) == 1  # once a file
+    for text, path in ((digest, "w.bin"), (digest.upper(), "w.bin"), (digest, "./w.bin")):
+        assert from_proto(external(path, checksum=text), external=data).tolist() == [0, 1, 2]
+    assert len(hashed) == 1  # once a file, however its name is written
     wrong = external(checksum="0" * 40)
     for options in ({"folder": folder}, {"buffers": {"w.bin": NUMBERS}}):
         with pytest.raises(ParseError) as caught:

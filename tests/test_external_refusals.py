@@ -8,6 +8,7 @@ from external_data import external, make_folder, read
 from onnx import TensorProto
 
 from minirt.errors import ParseError
+from minirt.external import ExternalData
 from minirt.tensors import from_proto
 
 POSIX = os.name == "posix"
@@ -90,9 +91,39 @@ def test_a_file_that_cannot_be_read(folder):
     assert "\n" not in str(caught.value)
 
 
-def test_a_name_that_is_too_long(folder):
+def test_names_that_are_too_long(folder):
     with pytest.raises(ParseError, match="which cannot be read: "):
-        read(external("x" * 5000), folder)
+        read(external("x" * 300), folder)
+    # Looking for links in a path of a megabyte would take hours.
+    with pytest.raises(ParseError) as caught:
+        read(external("a/" * 500_000), folder)
+    assert str(caught.value) == (
+        "tensor 'w' is stored in a file whose name has 1000000 characters; "
+        "at most 4096 are possible"
+    )
+
+
+def test_a_name_that_the_file_system_cannot_have(folder, monkeypatch):
+    # So it is with LC_ALL=C and Python's UTF-8 mode off.
+    monkeypatch.setattr(os.path, "realpath", lambda path: str(path).encode("ascii").decode())
+    with pytest.raises(ParseError) as caught:
+        read(external("\xe9.bin"), folder)
+    assert str(caught.value) == (
+        "tensor 'w' is stored in '\xe9.bin', a name that files cannot have here"
+    )
+
+
+def test_tensors_that_share_the_bytes_of_a_file_have_a_bound(folder, monkeypatch):
+    monkeypatch.setattr("minirt.external._ALWAYS_SHARED", 12)
+    for options in ({"folder": folder}, {"buffers": {"w.bin": bytes(48)}}):
+        data = ExternalData(**options)
+        for _ in range((16 * 48 + 12) // 12):
+            from_proto(external(), external=data)
+        with pytest.raises(ParseError) as caught:
+            from_proto(external("./w.bin" if "folder" in options else "w.bin"), external=data)
+        assert str(caught.value).endswith(
+            "w.bin', whose 48 bytes are shared by too many tensors: together they have 792"
+        )
 
 
 def test_two_entries_of_one_key():
