@@ -12,16 +12,18 @@ import numpy as np
 
 from .arena import ALIGNMENT
 from .errors import ExecutionError, MinirtError
-from .plan import Constant, Objects, Plan, Region
+from .plan import NOTHING, Constant, Objects, Plan, Region, Returned
+from .types import TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Sequence
     from types import CodeType
 
     from .ops.registry import Run
-    from .types import TensorType
+    from .plan import Step
 
-    Buffers = Sequence[np.ndarray]
+    #: Flat storage buffers, and storage form (:mod:`minirt.values`) of what is no tensor.
+    Buffers = Sequence[Any]
 
 __all__ = ["Executor", "Executors", "Frames"]
 
@@ -42,14 +44,15 @@ class Executor:
         self.used = 0
         self._frames = frames
         self._code = compile(_source(plan), "<plan>", "exec")
-        #: ``run(inputs)`` computes the results: new arrays of public types. ``inputs`` are
-        #: flat, C-contiguous, aligned storage buffers of the plan's input types; they are
-        #: not written to. Raises ExecutionError with the node and its operand types.
-        self.run: Callable[[Buffers], list[np.ndarray]]
+        #: ``run(inputs)`` computes the results: new arrays of public types, or lists and
+        #: dicts of them. ``inputs`` are values of the plan's input types, tensors as flat,
+        #: C-contiguous, aligned storage buffers; they are not written to. Raises
+        #: ExecutionError with the node and its operand types.
+        self.run: Callable[[Buffers], list[Any]]
         # Without memory of its own a frame has no state, and one serves all threads.
         self.run = self._run_alone if plan.needs_memory else _Frame(plan, self._code).run
 
-    def _run_alone(self, inputs: Buffers) -> list[np.ndarray]:
+    def _run_alone(self, inputs: Buffers) -> list[Any]:
         # A frame whose run is broken off is not given back.
         frame = self._frames.take(self.plan) or _Frame(self.plan, self._code)
         results = frame.run(inputs)
@@ -61,10 +64,11 @@ class Executor:
         seconds: list[float] = []
 
         def timed(run: Run) -> Run:
-            def call(*arguments: np.ndarray | None) -> None:
+            def call(*arguments: Any) -> Any:
                 start = perf_counter()
-                run(*arguments)
+                returned = run(*arguments)
                 seconds.append(perf_counter() - start)
+                return returned
 
             return call
 
@@ -136,13 +140,15 @@ class _Frame:
         self.plan = plan
         arena = _aligned_bytes(plan.arena_bytes)
         scope: dict[str, Any] = {"empty": np.empty, "failed": partial(_raise_located, plan)}
-        scope |= {f"b{i}": _buffer(slot, arena) for i, slot in enumerate(plan.buffers)}
+        for i, slot in enumerate(plan.buffers):
+            if not isinstance(slot, Returned):
+                scope[f"b{i}"] = _buffer(slot, arena)
         scope |= {f"k{i}": step.run for i, step in enumerate(plan.steps)}
-        for i, type in enumerate(plan.results):
+        for i, type in _tensors(plan):
             scope |= {f"s{i}": type.shape, f"p{i}": type.dtype.public, f"v{i}": type.dtype.storage}
         exec(code, scope)
         #: See :attr:`Executor.run`.
-        self.run: Callable[[Buffers], list[np.ndarray]] = scope["run"]
+        self.run: Callable[[Buffers], list[Any]] = scope["run"]
 
 
 _FIRST_STEP = 4  # the line of the first step in the source
@@ -151,23 +157,39 @@ _FIRST_STEP = 4  # the line of the first step in the source
 def _source(plan: Plan) -> str:
     """The run of a plan as a Python function, one line a step: ``k0(i0, b0)``.
 
-    Inputs are i, results r and, seen as storage, o; buffers are b. Straight calls cost half
-    of what a loop over tuples of arguments does, and of a small node that is the most.
+    Inputs are i, results r and, seen as storage, o; buffers are b. What a kernel returns is
+    a local variable, deleted when it is not needed any more. Straight calls cost half of
+    what a loop over tuples of arguments does, and of a small node that is the most.
     """
     inputs = [f"i{i}" for i in range(len(plan.inputs))]
-    made = [f"r{i} = empty(s{i}, p{i}); o{i} = {_flat(i, t)}" for i, t in enumerate(plan.results)]
+    results = [f"o{i}" for i in range(len(plan.results))]
+    made = []
+    for i, type in _tensors(plan):
+        results[i] = f"r{i}"
+        made.append(f"r{i} = empty(s{i}, p{i}); o{i} = {_flat(i, type)}")
     buffers = [f"b{i}" for i in range(len(plan.buffers))]
-    names = [*inputs, *(f"o{i}" for i in range(len(made))), *buffers, "None"]
-    steps = [
-        f"k{i}({', '.join(names[slot] for slot in (*step.reads, *step.writes))})"
-        for i, step in enumerate(plan.steps)
-    ]
+    names = [*inputs, *(f"o{i}" for i in range(len(results))), *buffers, "None"]
+    steps = [_call(f"k{i}", step, names) for i, step in enumerate(plan.steps)]
     # Strings of this run are not kept until the next.
     emptied = [f"b{i}.fill(None)" for i, b in enumerate(plan.buffers) if isinstance(b, Objects)]
-    results = ", ".join(f"r{i}" for i in range(len(made)))
     body = [f"[{', '.join(inputs)}] = inputs; {'; '.join(made)}", *steps, *emptied]
     lines = ["def run(inputs):", " try:", *(f"  {line}" for line in body)]
-    return "\n".join([*lines, f"  return [{results}]", " except Exception as e: failed(e)"])
+    return "\n".join(
+        [*lines, f"  return [{', '.join(results)}]", " except Exception as e: failed(e)"]
+    )
+
+
+def _call(kernel: str, step: Step, names: list[str]) -> str:
+    """``b1, _ = k0(i0, b0); del b1``"""
+    call = f"{kernel}({', '.join(names[slot] for slot in (*step.reads, *step.writes))})"
+    targets = ", ".join("_" if slot == NOTHING else names[slot] for slot in step.returns)
+    call = f"{targets} = {call}" if targets else call
+    return "; ".join([call, *(f"del {names[slot]}" for slot in step.frees)])
+
+
+def _tensors(plan: Plan) -> list[tuple[int, TensorType]]:
+    """The results that are tensors, numbered among all."""
+    return [(i, type) for i, type in enumerate(plan.results) if isinstance(type, TensorType)]
 
 
 def _flat(index: int, type: TensorType) -> str:

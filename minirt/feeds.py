@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy import ndarray
 
-from .arrays import to_storage
-from .dtypes import DType, Kind, find
+from .accept import accept
+from .dtypes import Kind
 from .errors import InputError, UnsupportedError, did_you_mean
-from .literals import from_python, public_name
 from .types import Dim, OptionalType, TensorType, Type
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    #: For each input the shape that came, None where the default stands in.
+    #: For each input the shape that came, () for what is no tensor, and None where the
+    #: default stands in.
     Shapes = tuple[tuple[int, ...] | None, ...]
     Feeds = Mapping[str, Any] | Sequence[Any]
 
@@ -26,6 +26,9 @@ __all__ = ["Feeder", "ValueInfo"]
 
 #: The most names that a message lists.
 _LISTED = 8
+
+#: Stands for an input that is not fed, since None is a value of an optional one.
+_NOT_FED = object()
 
 
 @dataclass(frozen=True)
@@ -64,7 +67,10 @@ class ValueInfo:
 
 
 class Feeder:
-    """Turns what a caller passes into flat storage buffers for ``inputs``."""
+    """Turns what a caller passes into what steps take of ``inputs``.
+
+    Tensors are flat storage buffers, other values are in storage form (:mod:`minirt.values`).
+    """
 
     def __init__(self, inputs: Sequence[ValueInfo]) -> None:
         self.inputs = tuple(inputs)
@@ -96,8 +102,8 @@ class Feeder:
             shapes.append(array.shape)
         return buffers, tuple(shapes)
 
-    def check(self, feeds: Feeds) -> tuple[list[ndarray], Shapes]:
-        """The buffers of the inputs that are fed, and the shapes of all.
+    def check(self, feeds: Feeds) -> tuple[list[Any], Shapes]:
+        """The values of the inputs that are fed, and the shapes of all.
 
         ``feeds`` maps names to values or lists them in the order of ``inputs``; None is
         the same as none where there is a default. Raises one InputError that names
@@ -105,12 +111,20 @@ class Feeder:
         """
         faults: list[str] = []
         named = self._by_name(feeds, faults)
-        arrays = [self._array(info, named.get(info.name), faults) for info in self.inputs]
-        faults += self._conflicts(arrays)
+        values = [self._value(info, named.get(info.name), faults) for info in self.inputs]
+        faults += self._conflicts(values)
         if faults:
             raise InputError("; ".join(faults))
-        shapes = tuple(None if a is None else a.shape for a in arrays)
-        return [a.reshape(-1) for a in arrays if a is not None], shapes
+        fed: list[Any] = []
+        shapes: list[tuple[int, ...] | None] = []
+        for info, value in zip(self.inputs, values, strict=True):
+            is_tensor = isinstance(info.type, TensorType)
+            if value is _NOT_FED:
+                shapes.append(None)
+            else:
+                fed.append(value.reshape(-1) if is_tensor else value)
+                shapes.append(value.shape if is_tensor else ())
+        return fed, tuple(shapes)
 
     def _by_name(self, feeds: Feeds, faults: list[str]) -> Mapping[str, Any]:
         if isinstance(feeds, Mapping):
@@ -136,30 +150,28 @@ class Feeder:
         names = [*self._names[:_LISTED], *["..."] * (len(self._names) > _LISTED)]
         return f" ({', '.join(names)})" if names else ""
 
-    def _array(self, info: ValueInfo, value: object, faults: list[str]) -> ndarray | None:
-        """What was fed for one input as a storage array; None, perhaps with a fault, if nothing."""
-        if not isinstance(info.type, TensorType):
-            raise UnsupportedError(f"input {info.name!r}: a run takes no {info.type} yet")
-        if value is None:
+    def _value(self, info: ValueInfo, value: object, faults: list[str]) -> Any:
+        """One input in storage form; _NOT_FED, perhaps with a fault, where nothing is fed."""
+        if value is None and not isinstance(info.type, OptionalType):
             if not info.has_default:
                 faults.append(f"input {info.name!r}: missing, expected {info.type}")
-            return None
+            return _NOT_FED
         try:
-            array = _storage(value, info.type.dtype)
-            _check_shape(array.shape, info.type)
+            return accept(value, info.type, f"input {info.name!r}")
         except InputError as error:
-            faults.append(f"input {info.name!r}: {error}")
-            return None
-        return array
+            faults.append(str(error))
+            return _NOT_FED
+        except UnsupportedError as error:
+            raise error.located(f"input {info.name!r}") from None
 
-    def _conflicts(self, arrays: Sequence[ndarray | None]) -> Iterator[str]:
+    def _conflicts(self, values: Sequence[Any]) -> Iterator[str]:
         """The dimensions of one name that have two sizes."""
         first: dict[Dim, tuple[int, str]] = {}
-        for info, array in zip(self.inputs, arrays, strict=True):
-            declared = info.type.shape if isinstance(info.type, TensorType) else None
-            if array is None or declared is None:
+        for info, value in zip(self.inputs, values, strict=True):
+            type = info.type.element if isinstance(info.type, OptionalType) else info.type
+            if not isinstance(value, ndarray) or not isinstance(type, TensorType):
                 continue
-            for axis, (dim, size) in enumerate(zip(declared, array.shape, strict=True)):
+            for axis, (dim, size) in enumerate(zip(type.shape or (), value.shape, strict=False)):
                 if isinstance(dim, Dim):
                     here = f"{info.name!r} (axis {axis})"
                     known, there = first.setdefault(dim, (size, here))
@@ -178,60 +190,3 @@ def _ready_types(info: ValueInfo) -> tuple[np.dtype | None, np.dtype | None]:
     if dtype.kind in (Kind.STRING, Kind.BOOL) or dtype.is_packed:
         return None, None
     return dtype.public, None if dtype.storage == dtype.public else dtype.storage
-
-
-def _storage(value: object, dtype: DType) -> ndarray:
-    """``value`` as a storage array; arrays are never converted, Python values if they fit."""
-    array = _as_array(value)
-    if array is None:
-        return from_python(value, dtype)
-    found = find(array.dtype)
-    if found is not dtype:
-        came = public_name(found) if found and array.dtype.kind != "O" else array.dtype.name
-        raise InputError(f"expected {public_name(dtype)}, got {came}{_bits_hint(array, dtype)}")
-    return to_storage(array, dtype)
-
-
-def _as_array(value: object) -> ndarray | None:
-    """An array of any kind as NumPy's; None for lists and Python scalars.
-
-    The latter include numpy.float64 and numpy.str_, whose types the elements of lists tell.
-    """
-    if isinstance(value, ndarray):
-        return value
-    if isinstance(value, (list, tuple, range, int, float, complex, str, bytes)):
-        return None
-    kind = type(value).__name__
-    try:
-        if hasattr(value, "__array__") or hasattr(value, "__array_interface__"):
-            return np.asarray(value)
-        if hasattr(value, "__dlpack__"):
-            return np.from_dlpack(value)
-    except (TypeError, ValueError, RuntimeError, BufferError) as error:
-        reason = " ".join(str(error).split())
-        raise InputError(f"{kind} cannot be read as an array: {reason}") from error
-    try:
-        return np.asarray(memoryview(value))  # type: ignore[arg-type]
-    except TypeError:
-        raise InputError(f"expected an array, got {kind}") from None
-
-
-def _bits_hint(array: ndarray, dtype: DType) -> str:
-    """How to pass bits for a type that NumPy alone does not have."""
-    public = dtype.public
-    if dtype.storage == public or dtype.kind is Kind.BOOL:
-        return ""
-    if array.dtype.kind != "u" or array.itemsize != public.itemsize:
-        return ""
-    name = f"{public.type.__module__}.{public.name}"
-    return f"; if these are its bits, pass array.view({name})"
-
-
-def _check_shape(shape: tuple[int, ...], declared: TensorType) -> None:
-    dims = declared.shape
-    if dims is None:
-        return
-    fixed = [(d, s) for d, s in zip(dims, shape, strict=False) if isinstance(d, int)]
-    if len(dims) != len(shape) or any(d != s for d, s in fixed):
-        expected, came = (",".join(map(str, s)) for s in (dims, shape))
-        raise InputError(f"expected shape [{expected}], got [{came}]")

@@ -67,6 +67,7 @@ class Session:
         types = infer_types(graph)
         self._values = {value.name: value for value in graph.values()}
         self._inputs = tuple(sorted(graph.inputs, key=lambda v: v in graph.initializers))
+        self._input_types = [types[v] for v in self._inputs]
         self._feeder = Feeder(
             [ValueInfo(v.name, types[v], v in graph.initializers, v.doc) for v in self._inputs]
         )
@@ -129,9 +130,9 @@ class Session:
         if executor is None:
             outputs = self._find(names)
             types = {
-                value: TensorType(info.type.dtype, shape)
-                for value, info, shape in zip(self._inputs, self.inputs, shapes, strict=True)
-                if shape is not None and isinstance(info.type, TensorType)
+                value: TensorType(type.dtype, shape) if isinstance(type, TensorType) else type
+                for value, type, shape in zip(self._inputs, self._input_types, shapes, strict=True)
+                if shape is not None
             }
             with at_most(self._threads):
                 plan = make_plan(self._graph, types, outputs)

@@ -31,10 +31,12 @@ LAYERS: tuple[set[str], ...] = (
         "payloads",
         "containers",
         "literals",
+        "values",
+        "accept",
     },
     {"ops"},
     {"order", "attributes", "scope", "functions", "build", "load", "passes", "infer"},
-    {"arena", "plan", "executor"},
+    {"arena", "calls", "plan", "executor"},
     {"feeds", "outputs", "profiling", "session"},
     {"__init__", "__main__", "cli", "cli_info", "cli_values", "conformance"},
 )

@@ -7,6 +7,7 @@ from minirt.dtypes import BY_NAME, find
 from minirt.errors import UnsupportedError
 from minirt.graph import Graph, Node, Value
 from minirt.ops import registry
+from minirt.ops.registry import Alias
 from minirt.plan import NOTHING, Constant, Objects, Plan, Region, make_plan
 from minirt.types import Dim, SequenceType, TensorType
 
@@ -246,8 +247,8 @@ def optional(monkeypatch: pytest.MonkeyPatch) -> None:
     def apply(node: Node, operands: tuple) -> tuple:
         return operator.function(*operands)
 
-    monkeypatch.setattr("minirt.plan.registry.find", find_too)
-    monkeypatch.setattr("minirt.plan.apply", apply)
+    monkeypatch.setattr("minirt.calls.registry.find", find_too)
+    monkeypatch.setattr("minirt.calls.apply", apply)
 
 
 def test_omitted_operands_and_outputs_are_nothing(b: Build, optional: None) -> None:
@@ -273,7 +274,7 @@ def test_a_type_that_depends_on_contents(b: Build, monkeypatch: pytest.MonkeyPat
     x = b.input("x", "float", 4)
     y = b.same(x)
     unknown = TensorType(FLOAT, (Dim(),))
-    monkeypatch.setattr("minirt.plan.apply", lambda node, types: ((unknown,), lambda: None))
+    monkeypatch.setattr("minirt.calls.apply", lambda node, types: ((unknown,), lambda: None))
     with pytest.raises(UnsupportedError) as caught:
         b.plan(y)
     assert str(caught.value) == (
@@ -282,14 +283,20 @@ def test_a_type_that_depends_on_contents(b: Build, monkeypatch: pytest.MonkeyPat
     assert (caught.value.op, caught.value.opset) == ("Identity", 25)
 
 
-def test_only_tensors_can_be_held(b: Build) -> None:
+def test_views_are_of_one_kind(b: Build) -> None:
     x = b.input("x", "float", 4)
     y = b.same(x)
-    types = {x: SequenceType(TensorType(FLOAT, (4,)))}
-    with pytest.raises(
-        UnsupportedError, match=r"a run holds only tensors yet, not seq\(float\[4\]\)$"
-    ):
-        make_plan(b.graph, types, [y])
+    sequence = SequenceType(TensorType(FLOAT, (4,)))
+    make_plan(b.graph, {x: sequence}, [y])
+    for x_type, y_type in [
+        (sequence, x.type),
+        (x.type, sequence),
+        (x.type, TensorType(FLOAT, (5,))),
+    ]:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("minirt.calls.apply", lambda *_, t=y_type: ((t,), Alias("input")))
+            with pytest.raises(ValueError, match=r"without a copy$"):
+                make_plan(b.graph, {x: x_type}, [y])
 
 
 def test_errors_of_binding_name_the_node(b: Build, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -299,7 +306,7 @@ def test_errors_of_binding_name_the_node(b: Build, monkeypatch: pytest.MonkeyPat
     x = b.input("x", "float", 4)
     y = b.cast(x, "float16")
     monkeypatch.setattr(
-        "minirt.plan.apply", lambda node, types: ((TensorType(HALF, (4,)),), refuse)
+        "minirt.calls.apply", lambda node, types: ((TensorType(HALF, (4,)),), refuse)
     )
     with pytest.raises(UnsupportedError, match=r"^Cast \(node 0\): no kernel for this$"):
         b.plan(y)

@@ -237,10 +237,3 @@ def test_a_wrong_call_leaves_the_session_as_it_was(pair: minirt.Session) -> None
     good = pair.run([x, IDS])[0].tolist()
     refused(pair, [x, IDS, f4(3)])
     assert pair.run([x, IDS])[0].tolist() == good == x.tolist()
-
-
-@pytest.mark.parametrize("kind", ["seq(float[N])", "optional(float[N])"])
-def test_only_tensors_can_be_fed(kind: str) -> None:
-    s = session(f"{kind} x, float[N] a", "float16[N] y", "y = Cast<to=10>(a)")
-    with pytest.raises(minirt.UnsupportedError, match=r"^input 'x': a run takes no .* yet$"):
-        s.run({"x": [f4(3)], "a": f4(3)})

@@ -15,6 +15,13 @@ The second part is a thunk, called once types are concrete. It returns
 return :class:`Alias`, when its output is one of its operands under another type, or
 None, when every output type carries its value.
 
+Sequences, optionals, maps and sparse tensors are Python objects in storage form, in which
+a tensor keeps its shape (:mod:`minirt.values`). As operands ``run`` gets them as they are,
+and must not change them. Outputs of such a type are not among its arguments: it returns
+the one, or a tuple of all in their order. What it returns may share parts with operands
+of such a type, but not with tensors, whose buffers are used again: those it copies. So
+``SequenceInsert`` is ``lambda sequence, tensor: [*sequence, tensor.reshape(shape).copy()]``.
+
 Old nodes are rewritten to the newest form at load by functions registered with
 :func:`upgrade`; a second registration with ``since=`` exists only where a new version
 *means* something else in the same form.
@@ -35,8 +42,8 @@ if TYPE_CHECKING:
     from ..graph import Graph, Node
     from ..types import Type
 
-    #: ``run(*operands, *outputs)`` over flat storage buffers.
-    Run = Callable[..., None]
+    #: ``run(*operands, *outputs)`` over flat storage buffers, which returns other outputs.
+    Run = Callable[..., Any]
     Thunk = Callable[[], Run]
 
 _F = TypeVar("_F", bound="Callable[..., Any]")
