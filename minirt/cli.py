@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import __version__
-from .errors import InputError, MinirtError
+from .errors import InputError, MinirtError, printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,7 +49,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as error:
         if args.debug:
             raise
-        print(f"minirt: {_message(error)}", file=sys.stderr)
+        print(printable(f"minirt: {_message(error)}"), file=sys.stderr)
         return 2
 
 
@@ -86,7 +86,7 @@ def _run(args: argparse.Namespace) -> int:
         for name, value in results:
             path = save_value(args.output, name, value, taken)
             if not args.json:
-                print(f"{name} -> {path}")
+                print(printable(f"{name} -> {path}"))
     return 0
 
 
@@ -106,7 +106,7 @@ def _test(args: argparse.Namespace) -> int:
         results.append(result)
         if result.status != "passed":
             status.clear()
-            print(f"{result.status.upper()} {result.case.name}: {result.reason}")
+            print(printable(f"{result.status.upper()} {result.case.name}: {result.reason}"))
         status.show(f"{len(results)}/{len(cases)} {result.case.name}")
     status.clear()
     report = Report(tuple(results), args.ulp)
@@ -127,7 +127,7 @@ class _StatusLine:
         """Replace the line."""
         if self._stream:
             width = shutil.get_terminal_size().columns - 1
-            self._stream.write(f"\r{text[:width]}\x1b[K")
+            self._stream.write(f"\r{printable(text)[:width]}\x1b[K")
             self._stream.flush()
             self._shown = True
 
@@ -200,10 +200,10 @@ An input is given as -i NAME=VALUE, where VALUE is
   a file       x=photo.npy   x=input_0.pb   x=data.npz (its array x or only one)
   a literal    x=1.5   'x=[[1, 2], [3, nan]]'   'x=["some", "text"]'
 
-A literal has the type that the model declares: a number with a point becomes the
-nearest value of a float type of 16 bits and more, and must fit any other type
-exactly. A model with one input needs no name (-i photo.npy); -i data.npz feeds
-each of its arrays to the input of that name.
+A literal has the type that the model declares: a number with a point becomes
+the nearest value of a float type of 16 bits and more, and must fit any other
+type exactly. A model with one input needs no name (-i photo.npy); -i data.npz
+feeds each of its arrays to the input of that name.
 
 Outputs of NumPy's own types are written as .npy; bfloat16, float8, int4 and
 the like, strings and sequences as .pb, the format of ONNX, which -i reads.

@@ -11,7 +11,7 @@ import json
 import math
 import re
 import shlex
-import zipfile
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,8 +19,9 @@ import numpy as np
 
 from .containers import value_from_proto, value_to_proto
 from .dtypes import DType, Kind, find
-from .errors import InputError, MinirtError, did_you_mean
+from .errors import InputError, MinirtError, did_you_mean, printable
 from .external import ExternalData
+from .files import read_file
 from .types import TensorType, Type
 
 if TYPE_CHECKING:
@@ -32,6 +33,9 @@ __all__ = ["missing_inputs", "read_feeds", "save_value", "show_value", "value_to
 
 #: Up to this many elements an input is written out in an example.
 _EXAMPLE_SIZE = 8
+
+#: A result is shown with so many elements at each end of a dimension, if so many in all.
+_EDGE, _MOST_SHOWN = 3, 2000
 
 
 # In
@@ -77,10 +81,8 @@ def _read_value(text: str, info: ValueInfo, argument: str) -> Any:
     suffix = Path(text).suffix.lower()
     try:
         if suffix == ".pb":
-            external = ExternalData(Path(text).parent)
-            return value_from_proto(
-                Path(text).read_bytes(), info.type, where=text, external=external
-            )
+            data, external = read_file(Path(text), text), ExternalData(Path(text).parent)
+            return value_from_proto(data, info.type, where=text, external=external)
         if suffix == ".npy":
             return _typed(_load_numpy(text), info.type)
         if suffix == ".npz":
@@ -98,15 +100,19 @@ def _read_value(text: str, info: ValueInfo, argument: str) -> Any:
 def _load_numpy(path: str) -> Any:
     """The array in a .npy file, or all of a .npz file by name."""
     try:
-        loaded = np.load(path, allow_pickle=False)
-        if isinstance(loaded, np.ndarray):
-            return loaded
-        with loaded:
-            return {name: loaded[name] for name in loaded.files}
+        with warnings.catch_warnings(action="ignore"):  # about files of Python 2
+            loaded = np.load(path, allow_pickle=False)
+            if isinstance(loaded, np.ndarray):
+                return loaded
+            with loaded:
+                arrays = {name: loaded[name] for name in loaded.files}
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or error}") from None
-    except (ValueError, EOFError, zipfile.BadZipFile) as error:
+    except MemoryError:
+        raise InputError(f"{path} takes more memory than there is") from None
+    except Exception as error:  # NumPy, zipfile and zlib have many for files that are damaged
         raise InputError(f"{path} is no file of plain NumPy arrays: {error}") from None
+    return {name: array for name, array in arrays.items() if isinstance(array, np.ndarray)}
 
 
 def _typed(array: np.ndarray, type_: Type) -> np.ndarray:
@@ -179,7 +185,7 @@ def _example(type_: Type) -> str:
     if not isinstance(type_, TensorType):
         return "value.pb"
     shape = [dim if isinstance(dim, int) else 1 for dim in type_.shape or ()]
-    if math.prod(shape) > _EXAMPLE_SIZE:
+    if math.prod(dim or 1 for dim in shape) > _EXAMPLE_SIZE:  # [2**40,0] has many lists
         return "array.npy" if _fits_npy(type_.dtype) else "tensor.pb"
     element: Any = "text" if type_.dtype.kind is Kind.STRING else 0
     element = 1.0 if type_.dtype.is_float else element
@@ -191,12 +197,15 @@ def _example(type_: Type) -> str:
 
 def show_value(name: str, value: Any) -> list[str]:
     """A result as lines for a person: name, type and shape, then values, the middle left out."""
+    name = printable(name)
     if isinstance(value, np.ndarray):
         dtype = find(value.dtype)
         shown = f"{name}: {TensorType(dtype, value.shape) if dtype else value.dtype}"
         if dtype and dtype.is_float and dtype.public.isbuiltin != 1:
             value = np.asarray(value, np.float64)  # ml_dtypes prints six digits of a number
-        with np.printoptions(threshold=100, edgeitems=3, floatmode="unique", linewidth=100):
+        if math.prod(min(dim, 2 * _EDGE) for dim in value.shape) > _MOST_SHOWN:
+            value = value.reshape(-1)  # of [6,6,6,6,6,6] NumPy would leave out nothing
+        with np.printoptions(threshold=100, edgeitems=_EDGE, floatmode="unique", linewidth=100):
             return [shown, *(f"  {line}" for line in str(value).split("\n"))]
     if isinstance(value, (list, dict)):
         kind = "sequence" if isinstance(value, list) else "map"
@@ -219,7 +228,9 @@ def value_to_json(value: Any) -> Any:
         elements = np.empty(value.shape, object)
         elements.reshape(-1)[:] = [_element_to_json(element) for element in value.reshape(-1)]
         dtype = find(value.dtype)
-        return {"type": str(dtype), "shape": list(value.shape), "values": elements.tolist()}
+        # Without elements there may still be 2**40 lists, of none.
+        values = elements.tolist() if value.size else []
+        return {"type": str(dtype), "shape": list(value.shape), "values": values}
     if isinstance(value, list):
         return [value_to_json(item) for item in value]
     if isinstance(value, dict):

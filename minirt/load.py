@@ -13,6 +13,7 @@ from onnx import ModelProto, TensorProto
 from .build import NEWEST_IR, build
 from .errors import InputError, ParseError
 from .external import ExternalData
+from .files import check_size, read_file
 from .passes.check import check, require_operators
 from .passes.upgrade import upgrade
 
@@ -66,7 +67,9 @@ def read_graph(
     data = ExternalData(
         folder if base_dir is None else base_dir, buffers=external, follow_symlinks=follow_symlinks
     )
-    return build(proto, data)
+    graph = build(proto, data)
+    graph.external = data
+    return graph
 
 
 def read_model(model: Model) -> tuple[ModelProto, Path | None]:
@@ -110,23 +113,13 @@ def _read_file(path: Path) -> tuple[bytes, Path, str]:
     name = repr(str(path))
     if "\0" in str(path):
         raise InputError(f"{name} is no path")
-    with path.open("rb") as file:
-        _check_size(os.fstat(file.fileno()).st_size, name)
-        return file.read(), path.parent, name
-
-
-def _check_size(size: int, what: str) -> None:
-    if size > _PROTOBUF_LIMIT:
-        raise ParseError(
-            f"{what} has {size} bytes, but a protobuf message holds at most {_PROTOBUF_LIMIT}; "
-            "a larger model keeps its tensors in files beside it (external data)"
-        )
+    return read_file(path, name), path.parent, name
 
 
 def _parse(data: bytes, what: str) -> ModelProto:
     if not data:
         raise ParseError(f"{what} is empty")
-    _check_size(len(data), what)
+    check_size(len(data), what)
     proto = ModelProto()
     try:
         proto.ParseFromString(data)
@@ -140,9 +133,6 @@ def _parse(data: bytes, what: str) -> ModelProto:
         raise ParseError(f"{what} is not an ONNX model; {guess}")
     return proto
 
-
-#: The most bytes that a protobuf message can have.
-_PROTOBUF_LIMIT = 2**31 - 1
 
 #: What people have instead of a model: how it begins, from which byte on, and what it is.
 _LOOKALIKES: tuple[tuple[int, bytes, str], ...] = (

@@ -21,6 +21,7 @@ from .arrays import canonical, to_public, to_storage
 from .dtypes import BY_CODE, BY_NAME, DType, Kind, find
 from .errors import InputError, ParseError, UnsupportedError
 from .external import ExternalData, Location
+from .files import PROTOBUF_LIMIT
 from .packing import pack, unpack
 from .types import Dim, MapType, OptionalType, SequenceType, SparseTensorType, TensorType, Type
 
@@ -43,9 +44,6 @@ _log = logging.getLogger("minirt.load")
 
 #: How deep types and values may nest, as deep as protobuf itself parses.
 MAX_DEPTH = 100
-
-#: The most bytes that a protobuf message can hold.
-_PROTOBUF_LIMIT = 2**31 - 1
 
 #: The largest rank of a NumPy array.
 MAX_RANK = 64
@@ -136,10 +134,10 @@ def to_proto(array: np.ndarray, dtype: DType, name: str = "") -> TensorProto:
     string that UTF-8 cannot hold and for more bytes than a protobuf message can.
     """
     size = dtype.packed_size(array.size)
-    if size > _PROTOBUF_LIMIT:
+    if size > PROTOBUF_LIMIT:
         raise InputError(
             f"{TensorType(dtype, array.shape)} takes {size} bytes; a protobuf message holds "
-            f"at most {_PROTOBUF_LIMIT}"
+            f"at most {PROTOBUF_LIMIT}"
         )
     tensor = TensorProto(data_type=dtype.code, dims=array.shape, name=name or None)
     if dtype.kind is Kind.STRING:

@@ -26,6 +26,7 @@ LAYERS: tuple[set[str], ...] = (
         "arrays",
         "packing",
         "external",
+        "files",
         "tensors",
         "sparse",
         "payloads",

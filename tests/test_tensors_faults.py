@@ -296,7 +296,7 @@ def test_any_bytes_that_protobuf_takes(data):
 
 
 def test_more_than_protobuf_holds(monkeypatch):
-    monkeypatch.setattr(tensors, "_PROTOBUF_LIMIT", 7)
+    monkeypatch.setattr(tensors, "PROTOBUF_LIMIT", 7)
     with pytest.raises(InputError) as caught:
         to_proto(np.zeros((2, 1), np.float32), BY_NAME["float"])
     assert str(caught.value) == "float[2,1] takes 8 bytes; a protobuf message holds at most 7"

@@ -8,14 +8,15 @@ A case is a directory of any name with a model (``model.onnx``, or the only
 from __future__ import annotations
 
 import json
-import math
 import os
 import re
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import InputError, ParseError
+from ..files import read_file
 from .compare import DEFAULT, Tolerance
 from .keywords import parse_keywords
 
@@ -45,7 +46,7 @@ class Case:
         """The case's own rtol and atol, else ONNX's. Raises ParseError for a bad data.json."""
         path = self.path / "data.json"
         try:
-            data = json.loads(path.read_bytes())
+            data = json.loads(read_file(path, "data.json", regular=True))
         except FileNotFoundError:
             data = {}
         except (OSError, ValueError, RecursionError) as error:
@@ -54,7 +55,7 @@ class Case:
             raise ParseError("data.json: not an object")
         rtol, atol = data.get("rtol", DEFAULT.rtol), data.get("atol", DEFAULT.atol)
         for name, value in (("rtol", rtol), ("atol", atol)):
-            if type(value) not in (int, float) or not 0 <= value < math.inf:
+            if type(value) not in (int, float) or not 0 <= value <= sys.float_info.max:
                 raise ParseError(f"data.json: {name}={value!r} is no tolerance")
         return Tolerance(rtol, atol, ulp)
 
@@ -92,17 +93,33 @@ def _search(root: Path) -> Iterator[Case]:
     if not root.is_dir():
         problem = "is a file; give the directory that holds it" if root.exists() else "not found"
         raise InputError(f"{root}: {problem}")
-    seen = set()
-    for folder, folders, files in os.walk(root, followlinks=True):
-        # Links may lead back up: each real directory is walked once.
-        if (real := os.path.realpath(folder)) in seen:
-            folders.clear()
+    seen: set[tuple[int, int]] = set()
+    pending = [root]  # os.walk recurses before Python 3.12, and folders nest thousands deep
+    while pending:
+        folder = pending.pop()
+        try:
+            status = os.stat(folder)
+            folders, files = _entries(folder)
+        except OSError:  # as os.walk does with what it may not look into
             continue
-        seen.add(real)
-        folders.sort(key=_natural)
-        if case := _case(root, Path(folder), folders, files):
+        # Links may lead back up: each real directory is walked once.
+        if (place := (status.st_dev, status.st_ino)) in seen:
+            continue
+        seen.add(place)
+        if case := _case(root, folder, folders, files):
             yield case
-        folders[:] = [name for name in folders if not name.startswith(_DATA_SET)]
+        pending += [folder / f for f in reversed(folders) if not f.startswith(_DATA_SET)]
+
+
+def _entries(folder: Path) -> tuple[list[str], list[str]]:
+    """The names of folders in ``folder``, and of everything else."""
+    folders: list[str] = []
+    files: list[str] = []
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            # Not entry.is_dir(), which raises for links in a circle.
+            (folders if os.path.isdir(entry.path) else files).append(entry.name)
+    return sorted(folders, key=_natural), files
 
 
 def _case(root: Path, path: Path, folders: list[str], files: list[str]) -> Case | None:
@@ -115,6 +132,8 @@ def _case(root: Path, path: Path, folders: list[str], files: list[str]) -> Case 
     model, problem = None, ""
     if "model.onnx" in models or len(models) == 1:
         model = path / ("model.onnx" if "model.onnx" in models else models[0])
+        if not model.is_file():
+            problem = f"{model.name} is no regular file"
     elif models:
         problem = f"{len(models)} .onnx files and no model.onnx"
     else:

@@ -11,6 +11,7 @@ from ..containers import value_from_proto
 from ..dtypes import BY_NAME
 from ..errors import MinirtError, ParseError
 from ..external import ExternalData
+from ..files import read_file
 from ..types import OptionalType, SequenceType, TensorType
 
 if TYPE_CHECKING:
@@ -57,7 +58,8 @@ def read_values(folder: Path, kind: str, declared: Sequence[ValueInfo]) -> list[
 def _read(path: Path, type_: Type, where: str) -> Any:
     try:
         external = ExternalData(path.parent)
-        value = value_from_proto(path.read_bytes(), type_, where=where, external=external)
+        data = read_file(path, where, regular=True)
+        value = value_from_proto(data, type_, where=where, external=external)
     except OSError as error:
         raise DataError(f"{where} cannot be read: {error.strerror}") from None
     except MinirtError as error:

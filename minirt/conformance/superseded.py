@@ -21,6 +21,7 @@ from google.protobuf.message import DecodeError
 from onnx import ModelProto, TensorProto
 
 from ..errors import MinirtError
+from ..files import read_file
 from ..load import read_model
 from ..tensors import from_proto
 
@@ -68,7 +69,7 @@ def digest(case: Case) -> str:
 
 def _elements(path: Path) -> bytes:
     """Type, shape and elements of a tensor; what is no tensor, as it is."""
-    contents = path.read_bytes()
+    contents = read_file(path, path.name, regular=True)
     try:
         tensor = TensorProto.FromString(contents)
         array = from_proto(tensor)
