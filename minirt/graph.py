@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from .types import Type
 
-__all__ = ["Graph", "Node", "Value"]
+__all__ = ["Graph", "Mapped", "Node", "Value"]
 
 _NO_DEFAULTS: Mapping[str, Any] = MappingProxyType({})
 
@@ -96,13 +96,21 @@ class Node:
         return f"<{self.location}>"
 
 
+class Mapped(Protocol):
+    """Files that are mapped into memory: :class:`minirt.external.ExternalData`."""
+
+    def check_unchanged(self) -> None:
+        """Raise ParseError if one was written to since it was mapped."""
+
+
 @dataclass(eq=False, slots=True, repr=False)
 class Graph:
     """Nodes in an order in which every value is made before it is used.
 
     ``initializers`` maps values to C-contiguous arrays of ``dtype.storage``; one whose
     value is also in ``inputs`` is a default that a caller may override. ``captures``
-    are values of enclosing graphs that a subgraph uses.
+    are values of enclosing graphs that a subgraph uses. ``mapped`` are the files, if any,
+    of which tensors of the model are views.
     """
 
     name: str = ""
@@ -116,6 +124,7 @@ class Graph:
     doc: str = ""
     producer: str = ""
     metadata: dict[str, str] = field(default_factory=dict)
+    mapped: Mapped | None = None
 
     def values(self) -> Iterator[Value]:
         """Every value of this graph, once, inputs first; those of subgraphs are not among them."""

@@ -18,8 +18,10 @@ from .passes.upgrade import upgrade
 from .types import Dim, TensorType, contradiction, merge, with_sizes
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Mapping
 
+    from .external import Buffer
     from .graph import Graph, Node, Value
     from .load import Model
     from .ops.registry import Alias, Operator, Thunk
@@ -33,20 +35,25 @@ __all__ = ["apply", "infer", "infer_types"]
 
 
 def infer(
-    model: Model, shapes: Mapping[str, Dims] | None = None, *, follow_symlinks: bool = False
+    model: Model,
+    shapes: Mapping[str, Dims] | None = None,
+    *,
+    follow_symlinks: bool = False,
+    base_dir: str | os.PathLike[str] | None = None,
+    external: Mapping[str, Buffer] | None = None,
 ) -> Graph:
     """The graph of ``model``, with the type of every value as far as it can be known.
 
     ``str()`` of it is a text for people. ``shapes`` gives shapes of inputs, each
     dimension a number, a name or None; a number for a named dimension holds wherever the
     model uses the name. Values of operators that minirt does not have get the types that
-    the file declares; ``value.type`` is None if it declares none. ``follow_symlinks``
-    allows external data behind links that leave the model's folder.
+    the file declares; ``value.type`` is None if it declares none. ``follow_symlinks``,
+    ``base_dir`` and ``external`` say where external data is, see :func:`minirt.load`.
 
     Raises ModelError for a model that is wrong, InputError for shapes that do not fit it,
     and OSError for a file that cannot be read.
     """
-    graph = read_graph(model, follow_symlinks=follow_symlinks)
+    graph = read_graph(model, follow_symlinks=follow_symlinks, base_dir=base_dir, external=external)
     check(graph)
     upgrade(graph)
     if shapes:

@@ -68,7 +68,7 @@ def read_graph(
         folder if base_dir is None else base_dir, buffers=external, follow_symlinks=follow_symlinks
     )
     graph = build(proto, data)
-    graph.external = data
+    graph.mapped = data if data.files else None
     return graph
 
 

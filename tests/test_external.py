@@ -4,6 +4,7 @@ import gc
 import hashlib
 import mmap
 import os
+import pickle
 import tracemalloc
 
 import numpy as np
@@ -13,7 +14,7 @@ from external_data import NUMBERS, external, make_folder, read
 from onnx import TensorProto, helper, numpy_helper
 
 from minirt.dtypes import BY_NAME, TABLE, Kind
-from minirt.errors import InputError, ParseError
+from minirt.errors import InputError, ParseError, printable
 from minirt.external import ExternalData, Location
 from minirt.tensors import from_proto, to_proto
 
@@ -164,6 +165,21 @@ def test_what_is_no_buffer(buffer):
     )
 
 
+@pytest.mark.parametrize("buffers", ["w.bin", [b"w"], 5])
+def test_what_is_no_mapping_of_buffers(buffers):
+    with pytest.raises(InputError) as caught:
+        ExternalData(buffers=buffers)
+    name = type(buffers).__name__
+    assert str(caught.value) == f"external= maps locations to buffers; it is no {name}"
+
+
+@pytest.mark.parametrize("folder", [5, [], "a\0b"])
+def test_what_is_no_folder(folder):
+    with pytest.raises(InputError) as caught:
+        ExternalData(folder)
+    assert str(caught.value) == printable(f"base_dir={folder!r} is no path")
+
+
 @pytest.mark.parametrize(
     ("data", "hint"),
     [
@@ -195,8 +211,8 @@ def test_a_file_that_changes_between_tensors(folder):
     )
 
 
-@pytest.mark.parametrize("change", ["truncate", "touch", "replace", "remove"])
-def test_a_file_that_changes_after_loading(folder, change):
+@pytest.mark.parametrize("change", ["truncate", "write", "touch"])
+def test_a_file_that_is_written_to_after_loading(folder, change):
     path = folder / "w.bin"
     data = ExternalData(folder)
     array = from_proto(external(), external=data)
@@ -206,14 +222,37 @@ def test_a_file_that_changes_after_loading(folder, change):
     elif change == "touch":
         os.utime(path, ns=(1, 1))
     else:
-        path.unlink()
-    if change == "replace":
         path.write_bytes(bytes(48))
     with pytest.raises(ParseError) as caught:
         data.check_unchanged()
     path = os.path.realpath(path)
     assert str(caught.value) == f"{path!r} has changed since the model was loaded"
     assert array.shape == (3,)
+
+
+@pytest.mark.parametrize("change", ["remove", "replace"])
+def test_a_file_that_is_no_longer_in_its_place_stays_as_it_was(folder, change):
+    data = ExternalData(folder)
+    array = from_proto(external(), external=data)
+    if change == "replace":
+        (folder / "other").write_bytes(bytes(48))
+        (folder / "other").replace(folder / "w.bin")
+    else:
+        (folder / "w.bin").unlink()
+    data.check_unchanged()
+    assert array.tolist() == [0, 1, 2]
+    with pytest.raises(ParseError, match=r"which has changed since|but there is no file"):
+        from_proto(external(offset=12), external=data)
+
+
+def test_what_is_mapped(folder):
+    data = ExternalData(folder, buffers={"b.bin": NUMBERS})
+    from_proto(external("b.bin"), external=data)
+    assert data.files == ()
+    for location in ("w.bin", "data/v.bin", "w.bin"):
+        from_proto(external(location), external=data)
+    assert data.files == tuple(os.path.realpath(folder / f) for f in ("w.bin", "data/v.bin"))
+    assert pickle.loads(pickle.dumps(data)).files == ()
 
 
 def test_a_file_that_shrinks_while_it_is_opened(folder, monkeypatch):
