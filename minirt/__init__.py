@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from .infer import infer
     from .outputs import Outputs
     from .session import Session, load, run
+    from .sparse import SparseTensor
 
     __version__: str
 
@@ -41,6 +42,7 @@ __all__ = [
     "SchemaError",
     "Session",
     "ShapeError",
+    "SparseTensor",
     "UnsupportedError",
     "__version__",
     "infer",
@@ -60,6 +62,7 @@ _HOMES = {
     "SchemaError": "errors",
     "Session": "session",
     "ShapeError": "errors",
+    "SparseTensor": "sparse",
     "UnsupportedError": "errors",
     "infer": "infer",
     "load": "session",

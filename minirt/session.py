@@ -17,8 +17,10 @@ from .profiling import Profile, StepProfile
 from .types import TensorType
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    import os
+    from collections.abc import Mapping, Sequence
 
+    from .external import Buffer
     from .feeds import Feeds, Shapes
     from .graph import Graph, Node, Value
     from .load import Model
@@ -26,31 +28,59 @@ if TYPE_CHECKING:
 
 __all__ = ["Session", "load", "run"]
 
+#: The most inputs, and outputs, that a repr lists.
+_LISTED = 8
+
 
 def load(
     model: Model,
     threads: int | None = None,
     optimize: bool = True,
     follow_symlinks: bool = False,
+    *,
+    base_dir: str | os.PathLike[str] | None = None,
+    external: Mapping[str, Buffer] | None = None,
 ) -> Session:
     """Read, check and type a model.
 
     ``model`` is a path, the bytes of a file, a binary file object or an
     ``onnx.ModelProto``. ``threads`` bounds the threads of one run (default: the
     ``MINIRT_NUM_THREADS`` variable, else the processors that this process may use).
-    ``optimize=False`` leaves out graph rewrites; results are the same. ``follow_symlinks``
-    allows external data behind links that leave the model's folder.
+    ``optimize=False`` leaves out graph rewrites; results are the same.
+
+    Tensors that are stored outside of the model are looked for in ``base_dir``, by default
+    the folder of the model file, and first in ``external``, which maps locations, as the
+    model writes them, to the contents of files: bytes or any other buffer, which is not
+    copied. ``follow_symlinks`` allows links that leave the folder. Files are mapped, not
+    read, so leave them as they are while the session lives; if one was written to, the
+    next run raises ParseError.
 
     Raises ModelError for a model that is wrong, UnsupportedError with all operators
     that minirt does not have, and OSError for a file that cannot be read.
     """
-    graph = load_graph(model, follow_symlinks=follow_symlinks)
+    graph = load_graph(model, follow_symlinks=follow_symlinks, base_dir=base_dir, external=external)
     return Session(graph, threads=threads, optimize=optimize)
 
 
-def run(model: Model, inputs: Feeds, outputs: Sequence[str] | None = None) -> Outputs:
+def run(
+    model: Model,
+    inputs: Feeds,
+    outputs: Sequence[str] | None = None,
+    *,
+    threads: int | None = None,
+    follow_symlinks: bool = False,
+    base_dir: str | os.PathLike[str] | None = None,
+    external: Mapping[str, Buffer] | None = None,
+) -> Outputs:
     """Load a model and run it once; see :func:`load` and :meth:`Session.run`."""
-    return load(model).run(inputs, outputs)
+    session = load(
+        model,
+        threads=threads,
+        follow_symlinks=follow_symlinks,
+        base_dir=base_dir,
+        external=external,
+    )
+    return session.run(inputs, outputs)
 
 
 class Session:
@@ -64,6 +94,7 @@ class Session:
     def __init__(self, graph: Graph, *, threads: int | None = None, optimize: bool = True) -> None:
         at_most(threads)  # refuses what is no number of threads
         self._graph, self._threads, self._optimize = graph, threads, optimize
+        self._mapped = graph.mapped
         types = infer_types(graph)
         self._values = {value.name: value for value in graph.values()}
         self._inputs = tuple(sorted(graph.inputs, key=lambda v: v in graph.initializers))
@@ -88,7 +119,34 @@ class Session:
         """The outputs, in the order of the model."""
         return self._outputs
 
-    def run(self, inputs: Feeds, outputs: Sequence[str] | None = None) -> Outputs:
+    @property
+    def name(self) -> str:
+        """What the file calls the graph."""
+        return self._graph.name
+
+    @property
+    def doc(self) -> str:
+        """The documentation of the graph."""
+        return self._graph.doc
+
+    @property
+    def producer(self) -> str:
+        """The tool that made the file, with its version: ``"pytorch 2.6"``."""
+        return self._graph.producer
+
+    @property
+    def metadata(self) -> dict[str, str]:
+        """What the file says of itself by keys of its own: ``metadata_props``."""
+        return dict(self._graph.metadata)
+
+    @property
+    def opsets(self) -> dict[str, int]:
+        """The version of each domain of operators that the model imports, "" for ai.onnx."""
+        return dict(self._graph.opsets)
+
+    def run(
+        self, inputs: Feeds, outputs: Sequence[str] | None = None, *, threads: int | None = None
+    ) -> Outputs:
         """Compute ``outputs``, by default the model's.
 
         ``inputs`` maps names to values, or lists values in the order of :attr:`inputs`;
@@ -99,24 +157,34 @@ class Session:
         - for ``string``, text: str, bytes (UTF-8), nested lists and NumPy arrays of them.
         - a Python number or nested lists of numbers that the declared type has; a float type of
           16 bits and more takes the nearest of a Python float, as NumPy does.
+        - for a sequence a list or tuple of such values, for a map a mapping, for an optional
+          None too, for a sparse tensor a :class:`minirt.SparseTensor`.
 
         ``outputs`` names any values of the graph, inner ones too. Results are new,
-        C-contiguous arrays of NumPy and ml_dtypes types, object arrays of str for text;
-        they share memory with nothing, and no argument is written to.
+        C-contiguous arrays of NumPy and ml_dtypes types, object arrays of str for text, or
+        lists and dicts of them; they share memory with nothing, and no argument is written
+        to. ``threads`` bounds the threads of this run, by default as :func:`load` was told.
 
         Raises InputError with everything that is wrong with the arguments, ShapeError if
-        the shapes do not suit an operator, ExecutionError if the contents do not.
+        the shapes do not suit an operator, ExecutionError if the contents do not, and
+        ParseError if a file that the model's tensors are in was written to.
         """
         names = self._output_names if outputs is None else _as_names(outputs)
+        if threads is not None:
+            at_most(threads)
+        if self._mapped is not None:
+            self._mapped.check_unchanged()
         feed = self._feeder.quick(inputs)
-        executor = feed and self._executors.get((feed[1], names))
+        executor = feed and self._executors.get((feed[1], names, threads))
         if feed is None or executor is None:
             feed = self._feeder.check(inputs)
-            executor = self._executor(feed[1], names)
+            executor = self._executor(feed[1], names, threads)
         return label(executor.run(feed[0]), names)
 
     def profile(self, inputs: Feeds) -> Profile:
         """Run the model and measure each step, after one run that is not measured."""
+        if self._mapped is not None:
+            self._mapped.check_unchanged()
         buffers, shapes = self._feeder.check(inputs)
         executor = self._executor(shapes, self._output_names)
         executor.run(buffers)
@@ -124,9 +192,12 @@ class Session:
         steps = zip(executor.plan.steps, seconds, strict=True)
         return Profile(tuple(_step_profile(step, taken) for step, taken in steps))
 
-    def _executor(self, shapes: Shapes, names: tuple[str, ...]) -> Executor:
+    def _executor(
+        self, shapes: Shapes, names: tuple[str, ...], threads: int | None = None
+    ) -> Executor:
         """What runs inputs of these shapes, made now unless it is kept."""
-        executor = self._executors.get((shapes, names))
+        key = shapes, names, threads
+        executor = self._executors.get(key)
         if executor is None:
             outputs = self._find(names)
             types = {
@@ -134,9 +205,9 @@ class Session:
                 for value, type, shape in zip(self._inputs, self._input_types, shapes, strict=True)
                 if shape is not None
             }
-            with at_most(self._threads):
+            with at_most(self._threads if threads is None else threads):
                 plan = make_plan(self._graph, types, outputs)
-            executor = self._executors.add((shapes, names), plan)
+            executor = self._executors.add(key, plan)
         return executor
 
     def _find(self, names: tuple[str, ...]) -> list[Value]:
@@ -150,9 +221,8 @@ class Session:
         return near or f"; the outputs are {', '.join(map(repr, self._output_names))}"
 
     def __repr__(self) -> str:
-        name = f" {self._graph.name!r}" if self._graph.name else ""
-        ends = (", ".join(f"{i.name}: {i.type}" for i in e) for e in (self.inputs, self.outputs))
-        return f"<Session{name}: ({') -> ('.join(ends)})>"
+        name = f" {self.name!r}" if self.name else ""
+        return f"<Session{name}: ({_listing(self.inputs)}) -> ({_listing(self.outputs)})>"
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Nodes first: each then meets values whose producers are pickled already, where a
@@ -166,6 +236,13 @@ class Session:
 
 def _rebuild(nodes: list[Node], graph: Graph, threads: int | None, optimize: bool) -> Session:
     return Session(graph, threads=threads, optimize=optimize)
+
+
+def _listing(values: tuple[ValueInfo, ...]) -> str:
+    """``"x: float[N], w: float[2] = ..."``; of many the first."""
+    texts = [f"{v.name}: {v.type}{' = ...' * v.has_default}" for v in values[:_LISTED]]
+    more = len(values) - _LISTED
+    return ", ".join([*texts, f"... {more} more"] if more > 0 else texts)
 
 
 def _as_names(outputs: Sequence[str]) -> tuple[str, ...]:

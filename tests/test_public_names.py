@@ -26,6 +26,7 @@ def test_every_public_name_is_there() -> None:
     assert {
         "run", "load", "infer", "Session", "Outputs", "MinirtError", "ModelError", "ParseError",
         "SchemaError", "ShapeError", "UnsupportedError", "InputError", "ExecutionError",
+        "SparseTensor",
         "__version__",
     } == set(minirt.__all__)  # fmt: skip
     for name in minirt.__all__:

@@ -58,8 +58,18 @@ def test_reprs() -> None:
         "float[N] x, float[2] w", "float16[N] y", "y = Cast<to=10>(x)",
         initializers="float[2] w = {1, 2}",
     )  # fmt: skip
-    assert repr(s) == "<Session 'main': (x: float[N], w: float[2]) -> (y: float16[N])>"
+    assert repr(s) == "<Session 'main': (x: float[N], w: float[2] = ...) -> (y: float16[N])>"
     assert repr(s.inputs) == "(<'x': float[N]>, <'w': float[2], has_default=True>)"
+
+
+@pytest.mark.parametrize(("count", "end"), [(8, "x7: int8[N])"), (10, "x7: int8[N], ... 2 more)")])
+def test_the_repr_of_many(count: int, end: str) -> None:
+    names = ", ".join(f"int8[N] x{i}" for i in range(count))
+    text = repr(
+        session(names, "int8[N] y", "y = Identity(x9)" if count > 9 else "y = Identity(x0)")
+    )
+    assert text.startswith("<Session 'main': (x0: int8[N], x1: int8[N], ")
+    assert text.endswith(f"{end} -> (y: int8[N])>")
 
 
 def test_doc_strings() -> None:
@@ -68,6 +78,22 @@ def test_doc_strings() -> None:
     proto.graph.output[0].doc_string = "rounded"
     s = minirt.load(proto)
     assert (s.inputs[0].doc, s.outputs[0].doc) == ("samples", "rounded")
+
+
+def test_what_a_file_says_of_itself() -> None:
+    proto = model("float[N] x", "float16[N] y", "y = Cast<to=10>(x)", opset=21)
+    proto.graph.doc_string, proto.graph.name = "Rounds.", "rounder"
+    proto.producer_name, proto.producer_version = "exporter", "1.2"
+    proto.opset_import.add(domain="ai.onnx.ml", version=4)
+    helper.set_model_props(proto, {"author": "A. B.", "task": "none"})
+    s = minirt.load(proto)
+    assert (s.name, s.doc, s.producer) == ("rounder", "Rounds.", "exporter 1.2")
+    assert s.metadata == {"author": "A. B.", "task": "none"}
+    assert s.opsets == {"": 21, "ai.onnx.ml": 4}
+    s.metadata["author"] = "someone else"
+    assert s.metadata["author"] == "A. B."
+    bare = minirt.load(model("float[N] x", "float[N] y", "y = Identity(x)"))
+    assert (bare.doc, bare.producer, bare.metadata) == ("", "", {})
 
 
 def test_records_are_frozen(chain: minirt.Session) -> None:
@@ -105,13 +131,15 @@ def test_numbers_of_threads(threads: int | None) -> None:
     assert s.run([X])[0].tolist() == X.tolist()
 
 
-@pytest.mark.parametrize("threads", [0, -1, 1.5, "two"])
+@pytest.mark.parametrize("threads", [0, -1, 1.5, "two", [1]])
 def test_what_is_no_number_of_threads(threads: object) -> None:
     proto = model("float[N] x", "float16[N] y", "y = Cast<to=10>(x)")
     with pytest.raises(
         minirt.InputError, match=r"^threads=.* is no number of threads; give 1 or more$"
     ):
         minirt.load(proto, threads=threads)  # type: ignore[arg-type]
+    with pytest.raises(minirt.InputError, match=r"^threads=.* is no number of threads"):
+        minirt.load(proto).run([X], threads=threads)  # type: ignore[arg-type]
 
 
 def test_threads_hold_where_kernels_are_bound(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -119,11 +147,16 @@ def test_threads_hold_where_kernels_are_bound(monkeypatch: pytest.MonkeyPatch) -
     from minirt.jit import threads
 
     seen = []
+    monkeypatch.setattr(threads, "_numba_threads", lambda: 8)
     plan = module.make_plan
     monkeypatch.setattr(module, "make_plan", lambda *a: seen.append(threads.resolve()) or plan(*a))
     proto = model("float[N] x", "float16[N] y", "y = Cast<to=10>(x)")
     minirt.load(proto, threads=1).run([X])
-    assert seen == [1]
+    minirt.run(proto, [X], threads=1)
+    s = minirt.load(proto, threads=1)
+    for count in (None, 2, 1, 2, np.int64(2), None):
+        s.run([X], threads=count)
+    assert seen == [1, 1, 1, 2, 1]
 
 
 def test_optimize_changes_no_result() -> None:
