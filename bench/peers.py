@@ -20,9 +20,9 @@ from onnx import helper
 from minirt import kernels
 from minirt.dtypes import DType
 from minirt.jit import kernel
+from minirt.jit.threads import at_most
 from minirt.packing import pack
 
-from .threads import bound_with
 from .timing import Contender
 from .workload import Workload, aligned
 
@@ -50,7 +50,8 @@ def copy(work: Workload, threads: int) -> Peer:
     words = work.moved // 16
     source, target = (aligned(words, np.dtype("i8")) for _ in range(2))
     source[:] = np.arange(words)
-    run = bound_with(threads, lambda: _copy.bind(source.dtype, target.dtype, size=words))
+    with at_most(threads):
+        run = _copy.bind(source.dtype, target.dtype, size=words)
     return Peer(
         Contender(lambda: run(source, target)), lambda: float(not np.array_equal(source, target))
     )
@@ -58,12 +59,9 @@ def copy(work: Workload, threads: int) -> Peer:
 
 def minirt(work: Workload, threads: int) -> Peer:
     """What a thunk of the operator Cast binds."""
-    run = bound_with(
-        threads,
-        lambda: kernels.convert(
-            work.src, work.dst, work.source.size, saturate=True, round_mode="up"
-        ),
-    )
+    src, dst, size = work.src, work.dst, work.source.size
+    with at_most(threads):
+        run = kernels.convert(src, dst, size, saturate=True, round_mode="up")
     return Peer(Contender(lambda: run(work.source, work.result)), work.wrong)
 
 

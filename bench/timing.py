@@ -12,6 +12,7 @@ import numpy as np
 __all__ = ["Contender", "Quartiles", "interleave", "ratio"]
 
 _SAMPLE = 1e-3  # seconds that one reading of the clock spans, at least
+_LONG = 20e-3  # seconds of a call that finds nothing in the caches that the last one left
 _FAR = 4  # times as slow as the first contender: a few rounds tell all there is to know
 _FEW = 3
 
@@ -38,8 +39,9 @@ class Quartiles(NamedTuple):
 def interleave(contenders: Mapping[str, Contender], rounds: int) -> dict[str, np.ndarray]:
     """Seconds a call for each round: A, B, C, A, B, C ...
 
-    Each sample follows an untimed call, so that the caches hold what they would in a loop
-    of such calls. A contender far behind the first takes part in the first rounds only.
+    A sample follows an untimed call, so that the caches hold what they would in a loop of
+    such calls. A contender far behind the first takes part in the first rounds only. All
+    are expected to have run before.
     """
     first = next(iter(contenders))
     estimates = {name: _estimate(contender.run) for name, contender in contenders.items()}
@@ -64,7 +66,6 @@ def ratio(slower: np.ndarray, faster: np.ndarray) -> Quartiles:
 
 
 def _estimate(run: Callable[[], object]) -> float:
-    run()
     start = time.perf_counter()
     run()
     return time.perf_counter() - start
@@ -73,7 +74,8 @@ def _estimate(run: Callable[[], object]) -> float:
 def _sample(contender: Contender, estimate: float) -> float:
     calls = max(1, round(_SAMPLE / max(estimate, 1e-7)))
     run = contender.run
-    run()
+    if estimate < _LONG:
+        run()
     start = time.perf_counter()
     for _ in range(calls):
         run()

@@ -101,7 +101,9 @@ class Kernel:
     def __repr__(self) -> str:
         return f"<kernel {self.name}>"
 
-    def bind(self, *arguments: Any, size: int, threads: int | None = None) -> Run:
+    def bind(
+        self, *arguments: Any, size: int, threads: int | None = None, cost: float | None = None
+    ) -> Run:
         """Compile for these arguments and return ``run(*arrays)``.
 
         There is one argument for each parameter. A NumPy dtype, or :class:`Packed`, stands
@@ -125,7 +127,7 @@ class Kernel:
                 _check(f"{name} of {self}", argument, slot.dtype, items)
         result = self._specialise(tuple(slot.type for slot in slots))
         run = serial = _close(result.entry_point, arguments)
-        threads = share(slots, size, self.cost, threads)
+        threads = share(slots, size, self.cost if cost is None else cost, threads)
         if threads > 1:
             address = result.library.get_pointer_to_function(result.fndesc.llvm_func_name)
             run = _shared(self, Launch(address, slots, arguments, size, threads), serial)
