@@ -15,6 +15,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .containers import load_value, save_value
     from .errors import (
         ExecutionError,
         InputError,
@@ -47,7 +48,9 @@ __all__ = [
     "__version__",
     "infer",
     "load",
+    "load_value",
     "run",
+    "save_value",
 ]
 
 #: Which module has which name. Each is imported when the name is first asked for, so that
@@ -66,7 +69,9 @@ _HOMES = {
     "UnsupportedError": "errors",
     "infer": "infer",
     "load": "session",
+    "load_value": "containers",
     "run": "session",
+    "save_value": "containers",
 }
 
 

@@ -13,12 +13,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from google.protobuf.message import DecodeError
+from google.protobuf.message import DecodeError, EncodeError
 from google.protobuf.unknown_fields import UnknownFieldSet
 from onnx import MapProto, OptionalProto, SequenceProto, SparseTensorProto, TensorProto
 
 from .dtypes import BY_NAME, Kind, find
 from .errors import InputError, ParseError
+from .external import ExternalData
+from .files import PROTOBUF_LIMIT, as_path, read_file
 from .sparse import SparseTensor, sparse_from_proto, sparse_to_proto
 from .tensors import (
     MAP_KEYS,
@@ -32,12 +34,12 @@ from .tensors import (
 from .types import MapType, OptionalType, SequenceType, SparseTensorType, TensorType, Type
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Iterable, Mapping, Sequence
 
     from .dtypes import DType
-    from .external import ExternalData
 
-__all__ = ["value_from_proto", "value_to_proto"]
+__all__ = ["load_value", "save_value", "value_from_proto", "value_to_proto"]
 
 
 class _Form(NamedTuple):
@@ -66,6 +68,47 @@ _PYTHON: dict[type, tuple[type, ...]] = {
     MapType: (dict,),
     OptionalType: (object,),
 }
+
+
+def load_value(path: str | os.PathLike[str], type: Type | None = None) -> Any:
+    """The value in a ``.pb`` file: a tensor, unless ``type`` says otherwise.
+
+    ``type`` is one of a session's: ``load_value("input_0.pb", session.inputs[0].type)``.
+    Its structure counts; element types and shapes are those of the file. A tensor is a
+    read-only array, a sequence a list, a map a dict, an absent optional None. Data outside
+    of the file is looked for in its folder.
+
+    Raises ParseError for a file that holds nothing like that, UnsupportedError for what
+    minirt does not know, and OSError for a file that cannot be read.
+    """
+    file = as_path(path)
+    where = repr(str(file)) if type else f"{str(file)!r}, read as a tensor,"
+    kind = type or TensorType(BY_NAME["float"])
+    return value_from_proto(
+        read_file(file, where), kind, where=where, external=ExternalData(file.parent)
+    )
+
+
+def save_value(
+    value: Any, path: str | os.PathLike[str], type: Type | None = None, name: str = ""
+) -> None:
+    """Write a value to a ``.pb`` file, packed as ONNX packs it, under ``name``.
+
+    ``value`` is an array, a SparseTensor, a list, a dict or None, as a run returns it.
+    ``type`` is one of a session's: ``save_value(x, "input_0.pb", session.inputs[0].type)``;
+    without it the value decides, and an empty list or None says little.
+
+    Raises InputError for a value that is not of the type, and for more than a protobuf
+    message can hold (2 GiB); OSError for a file that cannot be written.
+    """
+    message = value_to_proto(value, type, name)
+    try:
+        data = message.SerializeToString()
+    except (EncodeError, ValueError):
+        raise InputError(
+            f"the value takes more than the {PROTOBUF_LIMIT} bytes that a protobuf message holds"
+        ) from None
+    as_path(path).write_bytes(data)
 
 
 def value_from_proto(

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import os
+import reprlib
 import stat
-from typing import TYPE_CHECKING
+from pathlib import Path
 
-from .errors import ParseError
+from .errors import InputError, ParseError
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-__all__ = ["PROTOBUF_LIMIT", "check_size", "read_file"]
+__all__ = ["PROTOBUF_LIMIT", "as_path", "check_size", "read_file"]
 
 #: The most bytes that a protobuf message can have.
 PROTOBUF_LIMIT = 2**31 - 1
 
 _CHUNK = 1 << 24
+
+
+def as_path(path: object) -> Path:
+    """``path``, which a caller passes. Raises InputError for what is none."""
+    if not isinstance(path, str | os.PathLike) or "\0" in os.fsdecode(path):
+        raise InputError(f"{reprlib.repr(path)} is no path")
+    return Path(os.fsdecode(path))
 
 
 def read_file(path: Path, what: str, *, regular: bool = False) -> bytes:

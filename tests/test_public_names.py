@@ -26,7 +26,7 @@ def test_every_public_name_is_there() -> None:
     assert {
         "run", "load", "infer", "Session", "Outputs", "MinirtError", "ModelError", "ParseError",
         "SchemaError", "ShapeError", "UnsupportedError", "InputError", "ExecutionError",
-        "SparseTensor",
+        "SparseTensor", "load_value", "save_value",
         "__version__",
     } == set(minirt.__all__)  # fmt: skip
     for name in minirt.__all__:

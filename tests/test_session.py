@@ -147,7 +147,7 @@ def test_threads_hold_where_kernels_are_bound(monkeypatch: pytest.MonkeyPatch) -
     from minirt.jit import threads
 
     seen = []
-    monkeypatch.setattr(threads, "_numba_threads", lambda: 8)
+    monkeypatch.setattr("numba.config.NUMBA_NUM_THREADS", 8)
     plan = module.make_plan
     monkeypatch.setattr(module, "make_plan", lambda *a: seen.append(threads.resolve()) or plan(*a))
     proto = model("float[N] x", "float16[N] y", "y = Cast<to=10>(x)")
