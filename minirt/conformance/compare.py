@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..dtypes import BY_NAME, DType, Float, Kind, find
-from ..types import TensorType
+from ..sparse import SparseTensor
+from ..types import SparseTensorType, TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -28,6 +29,9 @@ __all__ = ["DEFAULT", "Comparison", "Tolerance", "compare"]
 
 _ARRAYS = (np.ndarray, np.generic)
 _BFLOAT16 = BY_NAME["bfloat16"]
+
+#: So many positions of a sparse tensor are listed.
+_LISTED = 8
 
 
 @dataclass(frozen=True)
@@ -79,7 +83,7 @@ class Comparison:
 def compare(
     expected: Any, actual: Any, tolerance: Tolerance = DEFAULT, *, name: str = "output"
 ) -> Comparison:
-    """Compare a value with the expected one: arrays, or lists and dicts of them, or None.
+    """Compare a value with the expected one: arrays, sparse tensors, lists and dicts, or None.
 
     Arrays have the types that callers hold (ml_dtypes' for the narrow ones, object
     arrays of str for strings). ``name`` stands in front of the index in a problem.
@@ -90,6 +94,8 @@ def compare(
         return _compare_dicts(expected, actual, tolerance, name)
     if isinstance(expected, _ARRAYS) and isinstance(actual, _ARRAYS):
         return _compare_arrays(np.asarray(expected), np.asarray(actual), tolerance, name)
+    if isinstance(expected, SparseTensor) and isinstance(actual, SparseTensor):
+        return _compare_sparse(expected, actual, tolerance, name)
     if expected is None and actual is None:
         return Comparison()
     return _mismatch(name, _describe(expected), _describe(actual))
@@ -114,6 +120,34 @@ def _compare_dicts(
     )
 
 
+def _compare_sparse(
+    expected: SparseTensor, actual: SparseTensor, tolerance: Tolerance, name: str
+) -> Comparison:
+    if expected.shape != actual.shape:
+        return _mismatch(name, _describe(expected), _describe(actual))
+    wanted, found = expected.indices, actual.indices
+    if wanted.ndim != found.ndim:
+        wanted, found = _positions(expected), _positions(actual)
+    if wanted.shape != found.shape or (wanted != found).any():
+        return _mismatch(name, f"values at {_some(wanted)}", f"values at {_some(found)}")
+    return compare(expected.values, actual.values, tolerance, name=f"{name}.values")
+
+
+def _positions(sparse: SparseTensor) -> np.ndarray:
+    """Where the values are, in C order; as Python's integers, since a sparse shape can be vast."""
+    indices = sparse.indices.astype(object)
+    if indices.ndim == 1:
+        return indices
+    positions = np.zeros(len(indices), object)
+    for axis, size in enumerate(sparse.shape):
+        positions = positions * size + indices[:, axis]
+    return positions
+
+
+def _some(indices: np.ndarray) -> str:
+    return f"{indices[:_LISTED].tolist()}{', ...' if len(indices) > _LISTED else ''}"
+
+
 def _total(parts: Iterable[Comparison]) -> Comparison:
     return reduce(Comparison.__add__, parts, Comparison())
 
@@ -126,6 +160,9 @@ def _describe(value: Any) -> str:
     if isinstance(value, _ARRAYS):
         dtype = find(value.dtype)
         return str(TensorType(dtype, value.shape)) if dtype else f"an array of {value.dtype}"
+    if isinstance(value, SparseTensor):
+        dtype = find(value.values.dtype)
+        return str(SparseTensorType(dtype, value.shape)) if dtype else "a sparse tensor"
     if isinstance(value, (list, tuple, dict)):
         return f"a {'map' if isinstance(value, dict) else 'sequence'} of {len(value)}"
     return "None" if value is None else f"a {type(value).__name__}"
