@@ -12,7 +12,7 @@ from jit_process import run_python
 pytestmark = pytest.mark.slow
 
 COMMON = """
-from minirt.jit import launcher, threads
+from minirt.jit import launcher, pools
 launcher.PAYS = 0
 
 @kernel(whole=("table",))
@@ -66,7 +66,7 @@ def in_child(job):
     raise AssertionError("the child hangs")
 
 def end():
-    assert threads.pool().name == sys.argv[1], threads.pool().name
+    assert pools.pool().name == sys.argv[1], pools.pool().name
     print("done", statistics().compiled)
 """
 
@@ -78,7 +78,7 @@ def _has_tbb() -> bool:
         return False
 
 
-@pytest.fixture(params=["tbb", "workqueue"] if _has_tbb() else ["workqueue"])
+@pytest.fixture(params=["tbb", "threads"] if _has_tbb() else ["threads"])
 def run(request: pytest.FixtureRequest, tmp_path: Path):
     layer = "default" if request.param == "tbb" else "workqueue"
 
@@ -155,7 +155,7 @@ if hasattr(os, "fork"):
 check(1)
 def child():
     check(1)
-    assert threads.pool().name == "workqueue"  # even where it was TBB
+    assert pools.pool().name == "threads"  # even where it was TBB
     check(np.int8(2))  # compiled there
     in_child(lambda: check(1))
 for _ in range(3):

@@ -1,16 +1,15 @@
-"""How many threads run, and which pool they come from."""
+"""How many threads run."""
 
 from __future__ import annotations
 
 import math
 import os
 import threading
-from importlib import metadata
 from pathlib import Path
 
 import numba
 import pytest
-from jit_process import finish, run_python, start_python
+from jit_process import finish, start_python
 
 from minirt.errors import InputError
 from minirt.jit import threads
@@ -137,58 +136,6 @@ def test_quotas_of_control_groups(tmp_path, monkeypatch, membership, groups, exp
 
 def test_where_there_are_no_control_groups(tmp_path: Path, monkeypatch) -> None:
     assert list(threads._quotas(tmp_path / "cgroup", tmp_path / "fs")) == []
-
-
-def test_tbb_is_looked_for_where_pip_put_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Installed:
-        name = threads._TBB
-
-        def locate(self) -> Path:
-            return Path("/venv/lib") / self.name
-
-    monkeypatch.setattr(metadata, "files", lambda name: [Installed()])
-    assert list(threads._tbb_libraries()) == [str(Path("/venv/lib") / threads._TBB), threads._TBB]
-
-
-def test_tbb_that_is_not_installed_may_still_be_on_the_system(monkeypatch) -> None:
-    def missing(name: str) -> None:
-        raise metadata.PackageNotFoundError(name)
-
-    monkeypatch.setattr(metadata, "files", missing)
-    assert list(threads._tbb_libraries()) == [threads._TBB]
-    monkeypatch.setattr(metadata, "files", lambda name: None)  # an installation without records
-    assert list(threads._tbb_libraries()) == [threads._TBB]
-
-
-def test_a_tbb_that_does_not_load_or_is_too_old_is_passed_over(monkeypatch) -> None:
-    class Old:
-        def TBB_runtime_interface_version(self) -> int:
-            return threads._OLDEST_TBB - 1
-
-    monkeypatch.setattr(threads, "_tbb_libraries", lambda: iter(["/no/such/library"]))
-    assert threads._tbb() is None
-    monkeypatch.setattr(threads.ctypes, "CDLL", lambda *a, **k: Old())
-    assert threads._tbb() is None
-
-
-def test_numbas_own_setting_can_ask_for_workqueue(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(numba.config, "THREADING_LAYER", "workqueue")
-    assert threads._tbb() is None
-
-
-def test_numba_keeps_its_own_choice(tmp_path: Path) -> None:
-    script = """
-    import numba
-    before = dict(os.environ), numba.config.THREADING_LAYER
-    from minirt.jit import threads
-    threads.pool()
-    assert before == (dict(os.environ), numba.config.THREADING_LAYER)
-    try:
-        numba.threading_layer()
-    except ValueError:
-        print("not chosen")
-    """
-    assert run_python(script, tmp_path) == "not chosen\n"
 
 
 def test_counting_threads_needs_no_numba(tmp_path: Path) -> None:

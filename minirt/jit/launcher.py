@@ -2,9 +2,10 @@
 
 A kernel is reached through its native address: no parallel code is compiled, and what
 the threads run is the very code of the serial call. Between the pool, which knows only
-block numbers, and the kernel, whose arguments are laid out as Numba likes them, stands a
-*trampoline*: a few instructions, made once for each layout of arguments, that read a
-table of 64-bit words and call the kernel for one range of blocks.
+threads, and the kernel, whose arguments are laid out as Numba likes them, stands a
+*trampoline*: a few instructions, made once for each layout of arguments. Every thread runs
+it on one table of 64-bit words; it takes blocks, and calls the kernel for them, until none
+is left.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ from numba.core.registry import cpu_target
 from numba.np.arrayobj import populate_array
 from numba.np.numpy_support import as_dtype
 
-from .threads import pool, resolve
+from .pools import pool
+from .threads import resolve
 
 __all__ = ["ALIGNMENT", "PAYS", "Launch", "Slot", "share"]
 
@@ -37,8 +39,8 @@ PAYS = 6 << 20
 _LARGEST_BLOCK = 64 << 10
 _BLOCKS_A_THREAD = 8  # so that a thread that is late costs little
 
-# The words before those of the arguments; the first three are what the pool looks at.
-_FIRST, _BLOCKS, _STEP, _KERNEL, _SIZE, _BLOCK, _FAILED, _HEADER = range(8)
+# The words before those of the arguments; the pool looks at the first.
+_THREADS, _NEXT, _KERNEL, _SIZE, _BLOCK, _FAILED, _HEADER = range(7)
 
 
 @dataclass(frozen=True)
@@ -99,12 +101,10 @@ class Launch:
         self._trampoline = _trampoline(tuple(slot.canonical() for slot in slots))[1]
         block = min(-(-size // (threads * _BLOCKS_A_THREAD)), _LARGEST_BLOCK)
         block = -(-block // ALIGNMENT) * ALIGNMENT
-        blocks = -(-size // block)
-        self._threads = min(threads, blocks)
         self._bound = arguments  # keeps their memory
         self._given: list[tuple[int, int]] = []
         table = np.zeros(_HEADER + sum(slot.words for slot in slots), np.uint64)
-        table[:_HEADER] = 0, blocks, 1, address, size, block, 0
+        table[:_HEADER] = min(threads, -(-size // block)), 0, address, size, block, 0
         at = _HEADER
         for slot, argument in zip(slots, arguments, strict=True):
             self._enter(table, at, slot, argument)
@@ -127,7 +127,7 @@ class Launch:
             table[at] = _address(array)
             if words == 2:
                 table[at + 1] = array.size
-        pool().run(self._trampoline, ctypes.addressof(table), self._threads)
+        pool().run(self._trampoline, table, (arrays, self._bound))
         return not table[_FAILED]
 
 
@@ -149,9 +149,7 @@ def _trampoline(layout: tuple[Slot, ...]) -> tuple[Any, int]:
         module = library.create_ir_module(name)
         function = ir.Function(module, ir.FunctionType(ir.VoidType(), [pointer] * 4), name)
         builder = ir.IRBuilder(function.append_basic_block())
-        first, count, _, table = function.args
-        _Trampoline(context, builder, table).call(layout, builder.load(first), builder.load(count))
-        builder.ret_void()
+        _Trampoline(context, builder, function.args[3]).write(layout)
         library.add_ir_module(module)
         library.finalize()
         return library, library.get_pointer_to_function(name)
@@ -170,16 +168,27 @@ class _Trampoline:
     def read(self, index: int) -> ir.Value:
         return self.builder.load(self.word(index))
 
-    def call(self, layout: tuple[Slot, ...], first: ir.Value, count: ir.Value) -> None:
-        """Call the kernel for ``count`` blocks from ``first`` on; note in the table if it fails."""
+    def write(self, layout: tuple[Slot, ...]) -> None:
+        """Take blocks until none is left."""
         b = self.builder
-        start = b.mul(first, self.read(_BLOCK))
-        stop = b.add(start, b.mul(count, self.read(_BLOCK)))
-        size = self.read(_SIZE)
-        stop = b.select(b.icmp_signed("<", stop, size), stop, size)
-        values, at = [], _HEADER
+        size, block = self.read(_SIZE), self.read(_BLOCK)
+        again, some, none = (b.append_basic_block() for _ in range(3))
+        b.branch(again)
+        b.position_at_end(again)
+        start = b.atomic_rmw("add", self.word(_NEXT), block, "monotonic")
+        rest = b.sub(size, start)
+        b.cbranch(b.icmp_signed(">", rest, self.intp(0)), some, none)
+        b.position_at_end(some)
+        self.call(layout, start, b.select(b.icmp_signed("<", block, rest), block, rest))
+        b.branch(again)
+        b.position_at_end(none)
+        b.ret_void()
+
+    def call(self, layout: tuple[Slot, ...], start: ir.Value, size: ir.Value) -> None:
+        """Call the kernel for ``size`` elements from ``start`` on; note if it fails."""
+        b, values, at = self.builder, [], _HEADER
         for slot in layout:
-            values.append(self.argument(slot, at, start, b.sub(stop, start)))
+            values.append(self.argument(slot, at, start, size))
             at += slot.words
         convention, kinds = self.context.call_conv, [slot.type for slot in layout]
         kind = convention.get_function_type(types.none, kinds)

@@ -1,30 +1,14 @@
-"""How many threads to use, and the native pool that runs them.
-
-The pools are Numba's, called directly: a loop over blocks needs no parallel code of
-ours, so nothing is compiled with ``parallel=True``, and neither Numba's choice of a
-threading layer nor its environment is touched.
-
-TBB is preferred: it lets any thread launch at any time, and launches in microseconds.
-Where it is missing, and in a forked child of a process that used it, ``workqueue``
-serves, which aborts the process when two threads launch at once: a lock keeps ours
-apart. OpenMP is never used: it kills a forked child.
-
-Importing this module imports no Numba.
-"""
+"""How many threads to use. Importing this module imports no Numba."""
 
 from __future__ import annotations
 
-import ctypes
 import importlib
 import math
 import operator
 import os
-import sys
-import threading
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
-from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -33,14 +17,8 @@ from ..errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from contextlib import AbstractContextManager
-    from types import ModuleType
 
-__all__ = ["Pool", "at_most", "available", "pool", "resolve"]
-
-_TBB = {"win32": "tbb12.dll", "darwin": "libtbb.12.dylib"}.get(sys.platform, "libtbb.so.12")
-_WORD = ctypes.sizeof(ctypes.c_ssize_t)
-_POOLS = "numba.np.ufunc"
-_OLDEST_TBB = 12060  # the interface that Numba's pool is made for, 2021 update 6
+__all__ = ["at_most", "available", "numba_threads", "resolve"]
 
 
 def resolve(threads: int | None = None) -> int:
@@ -56,7 +34,7 @@ def resolve(threads: int | None = None) -> int:
         wanted = _positive("MINIRT_NUM_THREADS", variable)
     else:
         wanted = available()
-    return min(wanted, _numba_threads())
+    return min(wanted, numba_threads())
 
 
 _limit: ContextVar[int | None] = ContextVar("limit", default=None)
@@ -91,7 +69,8 @@ def _positive(name: str, value: int | str) -> int:
     return number
 
 
-def _numba_threads() -> int:
+def numba_threads() -> int:
+    """The most that Numba uses: ``NUMBA_NUM_THREADS``, else the processors it found."""
     return int(importlib.import_module("numba").config.NUMBA_NUM_THREADS)
 
 
@@ -140,96 +119,3 @@ def _read(path: Path) -> str:
         return path.read_text()
     except OSError:
         return ""
-
-
-class Pool:
-    """A native loop that hands out block numbers to threads; ``name`` is "tbb" or "workqueue"."""
-
-    # function, arguments, dimensions, steps, data, inner dimensions, arrays, threads
-    _PROTOTYPE = ctypes.CFUNCTYPE(
-        None, *[ctypes.c_void_p] * 5, ctypes.c_size_t, ctypes.c_size_t, ctypes.c_int
-    )
-
-    def __init__(self, name: str, module: ModuleType) -> None:
-        self.name = name
-        #: How much more work than with TBB must be there for a launch to pay: 70 µs against 3.
-        self.handicap = 8 if name == "workqueue" else 1
-        self._one_at_a_time: AbstractContextManager[object] = (
-            _lock if name == "workqueue" else nullcontext()
-        )
-        self._parallel_for = self._PROTOTYPE(module.parallel_for)
-        self._most = _numba_threads()
-        # Does nothing where this process has its worker threads already.
-        ctypes.CFUNCTYPE(None, ctypes.c_int)(module.launch_threads)(self._most)
-
-    def run(self, function: int, table: int, threads: int) -> None:
-        """Call a native function over blocks, without the GIL, from at most ``threads`` threads.
-
-        ``table`` is the address of words that begin with 0, the number of blocks (no fewer
-        than threads) and 1. ``function`` is the address of ``void f(intp *first, intp *count,
-        intp *, intp *table)``; it is called for ranges that together are all blocks.
-        """
-        # Numba hands out arrays: one that begins at address 0, in steps of 1, counts blocks.
-        first, count, step = table, table + _WORD, table + 2 * _WORD
-        with self._one_at_a_time:
-            self._parallel_for(function, first, count, step, table, 0, 1, min(threads, self._most))
-
-
-_lock = threading.RLock()
-_pool: Pool | None = None
-_tbb_is_lost = False
-
-
-def pool() -> Pool:
-    """The pool of this process, started by the first call."""
-    global _pool
-    if _pool is None:
-        with _lock:
-            if _pool is None:
-                _pool = _tbb() or Pool("workqueue", importlib.import_module(f"{_POOLS}.workqueue"))
-    return _pool
-
-
-def _tbb() -> Pool | None:
-    """TBB, unless it is missing or too old, or ``NUMBA_THREADING_LAYER`` asks for workqueue."""
-    if _tbb_is_lost or importlib.import_module("numba").config.THREADING_LAYER == "workqueue":
-        return None
-    for library in _tbb_libraries():
-        try:
-            # Global, since Numba's pool looks for its symbols among those of the process.
-            loaded = ctypes.CDLL(library, mode=ctypes.RTLD_GLOBAL)
-            if loaded.TBB_runtime_interface_version() < _OLDEST_TBB:
-                continue
-            return Pool("tbb", importlib.import_module(f"{_POOLS}.tbbpool"))
-        except (OSError, AttributeError, ImportError):
-            continue
-    return None
-
-
-def _tbb_libraries() -> Iterator[str]:
-    """Where TBB may be: pip puts it where the dynamic loader does not look."""
-    try:
-        files = metadata.files("tbb") or []
-    except metadata.PackageNotFoundError:
-        files = []
-    yield from (str(file.locate()) for file in files if file.name == _TBB)
-    yield _TBB
-
-
-def _forget_pool() -> None:
-    """In a forked child: worker threads stayed with the parent.
-
-    A fork that met TBB in the middle of a launch, or came from another thread than TBB was
-    started by, may leave it locked for ever; workqueue begins afresh.
-    """
-    global _pool, _tbb_is_lost
-    _tbb_is_lost = _tbb_is_lost or (_pool is not None and _pool.name == "tbb")
-    _pool = None
-    _lock.release()
-
-
-if hasattr(os, "register_at_fork"):
-    # Held over a fork, so that no launch is under way whose threads the child would miss.
-    os.register_at_fork(
-        before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_forget_pool
-    )
