@@ -230,7 +230,10 @@ def test_a_fault_of_minirt_fails_one_case(tmp_path, monkeypatch):
 
     monkeypatch.setattr(Session, "run", break_once)
     report = run_directories([tmp_path])
-    assert [r.reason for r in report.results] == ["ZeroDivisionError: what no one expected", ""]
+    assert [r.reason for r in report.results] == [
+        "internal error: ZeroDivisionError: what no one expected",
+        "",
+    ]
 
 
 def test_the_report(tmp_path):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from time import perf_counter
 from typing import TYPE_CHECKING
 
+from ..errors import MinirtError
 from ..load import load_graph
 from ..ops import registry
 from ..session import Session
@@ -89,8 +90,10 @@ def _attempt(case: Case, ulp: int | None, outputs: list[OutputResult]) -> tuple[
             outputs += _run_data_set(session, data_set, tolerance)
     except DataError as error:
         return str(error), True
-    except Exception as error:  # whatever it is, it fails this case and none of those that follow
+    except (MinirtError, OSError) as error:
         return f"{type(error).__name__}: {error}", False
+    except Exception as error:  # whatever it is, it fails this case and none of those that follow
+        return f"internal error: {type(error).__name__}: {error}", False
     faults = (output for output in outputs if not output.comparison.passed)
     fault = next(faults, None)
     if fault is None:
