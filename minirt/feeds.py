@@ -11,7 +11,7 @@ from numpy import ndarray
 
 from .accept import accept
 from .dtypes import Kind
-from .errors import InputError, UnsupportedError, did_you_mean
+from .errors import InputError, UnsupportedError, did_you_mean, printable
 from .types import Dim, OptionalType, TensorType, Type
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class ValueInfo:
 
     def __repr__(self) -> str:
         default = ", has_default=True" if self.has_default else ""
-        return f"<{self.name!r}: {self.type}{default}>"
+        return printable(f"<{self.name!r}: {self.type}{default}>", 500)
 
 
 class Feeder:

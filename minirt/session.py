@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from typing import TYPE_CHECKING, Any
 
-from .errors import InputError, did_you_mean
+from .errors import InputError, did_you_mean, printable
 from .executor import Executor, Executors
 from .feeds import Feeder, ValueInfo
 from .infer import infer_types
@@ -222,7 +222,8 @@ class Session:
 
     def __repr__(self) -> str:
         name = f" {self.name!r}" if self.name else ""
-        return f"<Session{name}: ({_listing(self.inputs)}) -> ({_listing(self.outputs)})>"
+        text = f"<Session{name}: ({_listing(self.inputs)}) -> ({_listing(self.outputs)})>"
+        return printable(text, 2000)
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Nodes first: each then meets values whose producers are pickled already, where a
