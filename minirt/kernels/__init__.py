@@ -12,6 +12,8 @@ from typing import Any
 #: Which module has which name.
 _HOMES = {
     "convert": "cast",
+    "convert_from_packed": "packed",
+    "convert_to_packed": "packed",
 }
 
 __all__ = sorted(_HOMES)
