@@ -19,6 +19,7 @@ _HOMES = {
     "decode": "decoding",
     "encode": "encoding",
     "has_half": "target",
+    "helper": "compiler",
     "kernel": "compiler",
     "recode": "recoding",
     "statistics": "compiler",

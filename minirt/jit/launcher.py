@@ -13,7 +13,7 @@ from __future__ import annotations
 import ctypes
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
@@ -48,35 +48,27 @@ class Slot:
     """How a trampoline makes one argument.
 
     ``bits`` is how far an array advances with each element, None where it is passed
-    whole; it may be less than the array's own item: packed elements.
+    whole; it may be less than the array's own item: packed elements. ``dtype`` is the NumPy
+    type of an array's items, or of a number; None for a codec. ``words`` of the table are
+    taken: address, items of a whole array, or number; none for a codec.
     """
 
     type: types.Type
     bits: int | None = None
+    dtype: Any = field(init=False, compare=False, default=None)
+    words: int = field(init=False, compare=False, default=0)
 
-    @property
-    def dtype(self) -> np.dtype:
-        """The NumPy type of an array's items, or of a number."""
-        return as_dtype(getattr(self.type, "dtype", self.type))
-
-    @property
-    def words(self) -> int:
-        """Words of the table: address, items of a whole array, or number; none for a codec."""
-        if isinstance(self.type, types.Array):
-            return 1 if self.bits else 2
-        return 0 if isinstance(self.type, types.Opaque) else 1
+    def __post_init__(self) -> None:
+        # At once, since a bind asks often, and Numba takes long to tell.
+        is_array = isinstance(self.type, types.Array)
+        if is_array or isinstance(self.type, types.Number | types.Boolean):
+            object.__setattr__(self, "dtype", as_dtype(getattr(self.type, "dtype", self.type)))
+            object.__setattr__(self, "words", 2 if is_array and not self.bits else 1)
 
     def items(self, size: int) -> int:
         """How many items an array of ``size`` elements has."""
         bits = self.dtype.itemsize * 8
         return -(-size * (self.bits or bits) // bits)
-
-    def canonical(self) -> Slot:
-        """The same layout, whatever elements mean: float32 and int32 share a trampoline."""
-        if isinstance(self.type, types.Array):
-            item = types.CharSeq(self.dtype.itemsize)
-            return Slot(types.Array(item, 1, "C"), self.bits)
-        return Slot(types.voidptr) if self.words == 0 else self
 
 
 def share(slots: Sequence[Slot], size: int, cost: float, threads: int | None) -> int:
@@ -98,7 +90,7 @@ class Launch:
     def __init__(
         self, address: int, slots: Sequence[Slot], arguments: Sequence[Any], size: int, threads: int
     ) -> None:
-        self._trampoline = _trampoline(tuple(slot.canonical() for slot in slots))[1]
+        self._trampoline = _trampoline(tuple(map(_canonical, slots)))[1]
         block = min(-(-size // (threads * _BLOCKS_A_THREAD)), _LARGEST_BLOCK)
         block = -(-block // ALIGNMENT) * ALIGNMENT
         self._bound = arguments  # keeps their memory
@@ -133,6 +125,14 @@ class Launch:
 
 def _address(array: np.ndarray) -> int:
     return int(array.__array_interface__["data"][0])
+
+
+@cache
+def _canonical(slot: Slot) -> Slot:
+    """The same layout, whatever elements mean: float32 and int32 share a trampoline."""
+    if isinstance(slot.type, types.Array):
+        return Slot(types.Array(types.CharSeq(slot.dtype.itemsize), 1, "C"), slot.bits)
+    return slot if slot.words else Slot(types.voidptr)
 
 
 _serial = itertools.count()

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..jit import kernel
-from .powers import EXACT, HIGHEST, LOWEST, TENS, helper, multiply, normalize, power
+from ..jit import helper, kernel
+from .powers import EXACT, HIGHEST, LOWEST, TENS, multiply, normalize, power
 from .texts import COLUMNS, INFINITE, KIND, LONGER, NAN, NEGATIVE, UNDECIDED
 
 __all__ = ["assemble", "nonzero", "scale", "significand", "truncate"]

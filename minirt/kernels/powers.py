@@ -10,11 +10,10 @@ than 2^64, so its middle word alone tells whether the result could be wrong.
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
 
 import numpy as np
-from numba import njit
 
+from ..jit import helper
 from ..jit.lanes import leading_zeros, multiply_high
 
 __all__ = [
@@ -22,7 +21,6 @@ __all__ = [
     "HIGHEST",
     "LOWEST",
     "TENS",
-    "helper",
     "multiply",
     "normalize",
     "power",
@@ -36,10 +34,6 @@ LOWEST, HIGHEST = -345, 324
 EXACT = 55
 #: 10^0 to 10^19, the last that fits.
 TENS = np.array([10**n for n in range(20)], np.uint64)
-
-#: Compiles a function that only kernels call: without a way in from Python, in half the time.
-_options: dict[str, Any] = {"error_model": "numpy", "nogil": True, "no_cpython_wrapper": True}
-helper: Any = njit(**_options)
 
 
 @cache

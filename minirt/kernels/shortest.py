@@ -14,8 +14,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..jit import kernel
-from .powers import helper, multiply, power
+from ..jit import helper, kernel
+from .powers import multiply, power
 from .texts import COLUMNS, FINITE, INFINITE, NAN, NEGATIVE
 
 __all__ = ["float_columns", "floor_log10", "integer_columns"]

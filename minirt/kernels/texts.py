@@ -15,9 +15,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..jit import kernel
+from ..jit import helper, kernel
 from ..jit.lanes import leading_zeros
-from .powers import TENS, helper
+from .powers import TENS
 
 __all__ = [
     "COLUMNS",
