@@ -66,10 +66,11 @@ def _message(error: Exception) -> str:
 
 
 def _run(args: argparse.Namespace) -> int:
-    from .cli_values import missing_inputs, read_feeds, save_value, show_value, value_to_json
+    from .cli_results import show_value, value_to_json, write_result
+    from .cli_values import missing_inputs, read_feeds
     from .session import load
 
-    session = load(args.model, follow_symlinks=args.follow_symlinks)
+    session = load(args.model, follow_symlinks=args.follow_symlinks, base_dir=args.base_dir)
     feeds = read_feeds(args.inputs, session.inputs)
     if problem := missing_inputs(args.model, args.inputs, feeds, session.inputs):
         raise InputError(problem)
@@ -83,8 +84,8 @@ def _run(args: argparse.Namespace) -> int:
     if args.output:
         args.output.mkdir(parents=True, exist_ok=True)
         taken: set[str] = set()
-        for name, value in results:
-            path = save_value(args.output, name, value, taken)
+        for (name, value), info in zip(results, session.outputs, strict=True):
+            path = write_result(args.output, name, value, info.type, taken)
             if not args.json:
                 print(printable(f"{name} -> {path}"))
     return 0
@@ -147,9 +148,11 @@ class _StatusLine:
 
 
 def _info(args: argparse.Namespace) -> int:
-    from .cli_info import describe
+    from .cli_info import describe, read_shapes
 
-    for line in describe(args.model, follow_symlinks=args.follow_symlinks):
+    shapes = read_shapes(args.sizes) if args.sizes or args.shapes else None
+    where = {"follow_symlinks": args.follow_symlinks, "base_dir": args.base_dir}
+    for line in describe(args.model, shapes=shapes, **where):
         print(line)
     return 0
 
@@ -202,8 +205,9 @@ An input is given as -i NAME=VALUE, where VALUE is
 
 A literal has the type that the model declares: a number with a point becomes
 the nearest value of a float type of 16 bits and more, and must fit any other
-type exactly. A model with one input needs no name (-i photo.npy); -i data.npz
-feeds each of its arrays to the input of that name.
+type exactly. A sequence is a list of such literals, a map {"key": literal}, an
+absent optional null. A model with one input needs no name (-i photo.npy);
+-i data.npz feeds each of its arrays to the input of that name.
 
 Outputs of NumPy's own types are written as .npy; bfloat16, float8, int4 and
 the like, strings and sequences as .pb, the format of ONNX, which -i reads.
@@ -219,6 +223,15 @@ examples:
 _INFO_HELP = """\
 Show what a model takes and gives, its versions and parameters, how often it
 uses which operator, and which of its operators minirt does not have.
+
+--shapes adds every value with its type and shape, and -s fixes the shapes of
+inputs: sizes, names, and ? where a size is not known.
+"""
+
+_INFO_EXAMPLES = """\
+examples:
+  minirt info model.onnx --shapes
+  minirt info model.onnx -s x=1,3,224,224 -s mask=1,?
 """
 
 _TEST_HELP = """\
@@ -308,24 +321,39 @@ def _add_run(commands: Any, common: argparse.ArgumentParser) -> None:
         help='print the outputs as JSON; NaN and the infinities are the strings "NaN", '
         '"Infinity" and "-Infinity"',
     )
-    _add_follow_symlinks(parser)
+    _add_external(parser)
     parser.set_defaults(command=_run)
 
 
 def _add_info(commands: Any, common: argparse.ArgumentParser) -> None:
     parser = commands.add_parser(
-        "info", parents=[common], help="show what is in a model", description=_INFO_HELP
+        "info",
+        parents=[common],
+        help="show what is in a model",
+        description=_INFO_HELP,
+        epilog=_INFO_EXAMPLES,
     )
     parser.add_argument("model", metavar="MODEL", help="an ONNX file")
-    _add_follow_symlinks(parser)
+    parser.add_argument("--shapes", action="store_true", help="show every value with its type")
+    parser.add_argument(
+        "-s",
+        dest="sizes",
+        metavar="NAME=SIZES",
+        action="append",
+        default=[],
+        help="the shape of an input, and show every value",
+    )
+    _add_external(parser)
     parser.set_defaults(command=_info)
 
 
-def _add_follow_symlinks(parser: argparse.ArgumentParser) -> None:
+def _add_external(parser: argparse.ArgumentParser) -> None:
+    folder = "where external data is, by default in the model's folder"
+    parser.add_argument("--base-dir", metavar="DIR", help=folder)
     parser.add_argument(
         "--follow-symlinks",
         action="store_true",
-        help="allow external data behind links that leave the model's folder",
+        help="allow external data behind links that leave that folder",
     )
 
 

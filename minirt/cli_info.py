@@ -2,33 +2,75 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from math import prod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from .errors import printable
-from .load import read_graph
+from .errors import InputError, printable
+from .infer import infer
+from .load import read_graph, read_model
 from .passes.check import listed, missing_operators
 from .types import TensorType
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from .graph import Graph, Value
+    from .infer import Dims
 
-__all__ = ["describe", "megabytes"]
+__all__ = ["describe", "megabytes", "read_shapes"]
 
 #: The most characters of a line, and of a first column that the second one waits for.
 _LONGEST, _WIDEST = 2000, 60
 
 
-def describe(path: str, *, follow_symlinks: bool = False) -> Iterator[str]:
+def describe(
+    path: str,
+    *,
+    shapes: Mapping[str, Dims] | None = None,
+    follow_symlinks: bool = False,
+    base_dir: str | None = None,
+) -> Iterator[str]:
     """The model's head, inputs, outputs, operators and those that minirt lacks, as lines.
 
-    Raises what :func:`minirt.load.read_graph` raises.
+    With ``shapes``, which may be empty, the whole graph follows, each value with its type,
+    where inputs have those shapes. Raises what :func:`minirt.load.read_graph` and
+    :func:`minirt.infer` raise.
     """
-    graph = read_graph(path, follow_symlinks=follow_symlinks)
-    return (printable(line, _LONGEST) for line in (path, *_lines(graph)))
+    model, folder = read_model(path)  # once: it may come from a pipe
+    where: Any = {"follow_symlinks": follow_symlinks, "base_dir": base_dir or folder}
+    lines = [path, *_lines(read_graph(model, **where))]
+    if shapes is not None:
+        lines += [
+            "values",
+            *(f"  {line}" for line in str(infer(model, shapes, **where)).split("\n")),
+        ]
+    return (printable(line, _LONGEST) for line in lines)
+
+
+def read_shapes(arguments: Sequence[str]) -> dict[str, Dims]:
+    """What ``-s`` arguments say, by input: ``x=1,N,?`` is ``[1, "N", None]``, ``x=`` a scalar.
+
+    Raises InputError that names the argument.
+    """
+    shapes: dict[str, Dims] = {}
+    for argument in arguments:
+        name, equals, text = argument.rpartition("=")  # names may contain "=", too
+        if not equals:
+            raise InputError(f"-s {argument}: write -s NAME=SIZES, such as -s x=1,3,224,224")
+        if name in shapes:
+            raise InputError(f"-s {argument}: input {name!r} has a shape already")
+        shapes[name] = [_dimension(part.strip(), argument) for part in text.split(",") if text]
+    return shapes
+
+
+def _dimension(text: str, argument: str) -> int | str | None:
+    if re.fullmatch("[0-9]{1,18}", text):
+        return int(text)
+    if not text or re.match(r"[-+.\d]", text):
+        raise InputError(f"-s {argument}: {text!r} is no size from 0, no name and no ?")
+    return None if text == "?" else text
 
 
 def _lines(graph: Graph) -> Iterator[str]:
@@ -80,7 +122,9 @@ def _size(value: Value, count: int) -> int:
 def _values(graph: Graph, values: Iterable[Value]) -> Iterator[tuple[str, str]]:
     for value in values:
         type_ = "type not declared" if value.type is None else str(value.type)
-        yield value.name, type_ + (", has a default" if value in graph.initializers else "")
+        default = ", has a default" if value in graph.initializers else ""
+        doc = f"  {' '.join(value.doc.split())}" if value.doc else ""
+        yield value.name, f"{type_}{default}{doc}"
 
 
 def _table(rows: Iterable[tuple[str, str]]) -> Iterator[str]:

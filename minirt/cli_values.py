@@ -1,8 +1,4 @@
-"""Values on the command line: read from text and files, shown, and written back.
-
-What NumPy's own formats hold faithfully goes to ``.npy``; everything else (ml_dtypes'
-types, strings, sequences) to ``.pb``, the protobuf message that ONNX itself uses.
-"""
+"""Values on the command line, read from text and files."""
 
 from __future__ import annotations
 
@@ -17,28 +13,28 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .containers import value_from_proto, value_to_proto
-from .dtypes import DType, Kind, find
-from .errors import InputError, MinirtError, did_you_mean, printable
+from .cli_results import fits_npy
+from .containers import value_from_proto
+from .dtypes import Kind
+from .errors import InputError, MinirtError, did_you_mean
 from .external import ExternalData
 from .files import read_file
-from .types import TensorType, Type
+from .types import MapType, OptionalType, SequenceType, SparseTensorType, TensorType, Type
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from .feeds import ValueInfo
 
-__all__ = ["missing_inputs", "read_feeds", "save_value", "show_value", "value_to_json"]
+__all__ = ["missing_inputs", "read_feeds"]
 
 #: Up to this many elements an input is written out in an example.
 _EXAMPLE_SIZE = 8
 
-#: A result is shown with so many elements at each end of a dimension, if so many in all.
-_EDGE, _MOST_SHOWN = 3, 2000
-
-
-# In
+#: A number that is none in JSON, or text in quotes, where the same words mean themselves.
+_WORD = re.compile(
+    r"""(?ix) "(?:[^"\\]|\\.)*" | '(?:[^'\\]|\\.)*' | \b(?: (?P<nan>nan) | inf(?:inity)? )\b"""
+)
 
 
 def read_feeds(arguments: Sequence[str], inputs: Sequence[ValueInfo]) -> dict[str, Any]:
@@ -126,21 +122,28 @@ def _typed(array: np.ndarray, type_: Type) -> np.ndarray:
 
 
 def _parse_literal(text: str, type_: Type) -> Any:
-    if not isinstance(type_, TensorType):
+    if isinstance(type_, OptionalType):
+        if text in ("null", "None"):
+            return None
+        type_ = type_.element or type_
+    if isinstance(type_, SparseTensorType):
         raise InputError(f"the input is {type_}; give it as a .pb file")
-    if type_.dtype.kind is Kind.STRING:
-        value = _parse(text)
+    is_text = isinstance(type_, TensorType) and type_.dtype.kind is Kind.STRING
+    value = _parse(text if is_text else _WORD.sub(_json_word, text))
+    if is_text:
         return value if isinstance(value, (str, list, tuple)) else text
-    value = _parse(re.sub(r"(?i)\b(?:(nan)|inf(?:inity)?)\b", _json_constant, text))
-    if value is None:
-        raise InputError(
-            f"{text!r} is no number, list of numbers or .npy, .npz or .pb file; expected {type_}"
-        )
+    if value is None or not (
+        isinstance(type_, TensorType) or isinstance(value, (list, tuple, dict))
+    ):
+        what = "number, list of numbers or" if isinstance(type_, TensorType) else "list, dict or"
+        raise InputError(f"{text!r} is no {what} .npy, .npz or .pb file; expected {type_}")
     return value
 
 
-def _json_constant(match: re.Match[str]) -> str:
-    return "NaN" if match[1] else "Infinity"
+def _json_word(match: re.Match[str]) -> str:
+    if match[0][0] in "\"'":
+        return match[0]
+    return "NaN" if match["nan"] else "Infinity"
 
 
 def _parse(text: str) -> Any:
@@ -182,97 +185,18 @@ def missing_inputs(
 
 def _example(type_: Type) -> str:
     """A value of this type as an argument: zeros if they are few, else a file."""
+    if isinstance(type_, SequenceType | MapType) and type_.element:
+        inner = _example(type_.element)
+        if inner.endswith((".npy", ".pb")):
+            return "value.pb"
+        if isinstance(type_, SequenceType):
+            return f"[{inner}]"
+        return f"{{{'0' if type_.key.is_integer else json.dumps('key')}: {inner}}}"
     if not isinstance(type_, TensorType):
         return "value.pb"
     shape = [dim if isinstance(dim, int) else 1 for dim in type_.shape or ()]
     if math.prod(dim or 1 for dim in shape) > _EXAMPLE_SIZE:  # [2**40,0] has many lists
-        return "array.npy" if _fits_npy(type_.dtype) else "tensor.pb"
+        return "array.npy" if fits_npy(type_.dtype) else "tensor.pb"
     element: Any = "text" if type_.dtype.kind is Kind.STRING else 0
     element = 1.0 if type_.dtype.is_float else element
     return json.dumps(np.full(shape, element, object).tolist())
-
-
-# Out
-
-
-def show_value(name: str, value: Any) -> list[str]:
-    """A result as lines for a person: name, type and shape, then values, the middle left out."""
-    name = printable(name)
-    if isinstance(value, np.ndarray):
-        dtype = find(value.dtype)
-        shown = f"{name}: {TensorType(dtype, value.shape) if dtype else value.dtype}"
-        if dtype and dtype.is_float and dtype.public.isbuiltin != 1:
-            value = np.asarray(value, np.float64)  # ml_dtypes prints six digits of a number
-        if math.prod(min(dim, 2 * _EDGE) for dim in value.shape) > _MOST_SHOWN:
-            value = value.reshape(-1)  # of [6,6,6,6,6,6] NumPy would leave out nothing
-        with np.printoptions(threshold=100, edgeitems=_EDGE, floatmode="unique", linewidth=100):
-            return [shown, *(f"  {line}" for line in str(value).split("\n"))]
-    if isinstance(value, (list, dict)):
-        kind = "sequence" if isinstance(value, list) else "map"
-        items = enumerate(value) if isinstance(value, list) else value.items()
-        lines = [f"{name}: {kind} of {len(value)}"]
-        return lines + [
-            line for key, item in items for line in show_value(f"{name}[{key!r}]", item)
-        ]
-    return [f"{name}: {value!r}"]
-
-
-def value_to_json(value: Any) -> Any:
-    """A result as plain data that strict JSON can hold.
-
-    A tensor is its type, shape and nested values; NaN and the infinities are the strings
-    "NaN", "Infinity" and "-Infinity", a complex number is the pair of its parts. Numbers
-    have the fewest digits that give the same value of the element type.
-    """
-    if isinstance(value, np.ndarray):
-        elements = np.empty(value.shape, object)
-        elements.reshape(-1)[:] = [_element_to_json(element) for element in value.reshape(-1)]
-        dtype = find(value.dtype)
-        # Without elements there may still be 2**40 lists, of none.
-        values = elements.tolist() if value.size else []
-        return {"type": str(dtype), "shape": list(value.shape), "values": values}
-    if isinstance(value, list):
-        return [value_to_json(item) for item in value]
-    if isinstance(value, dict):
-        return {str(key): value_to_json(item) for key, item in value.items()}
-    return value
-
-
-def _element_to_json(element: Any) -> Any:
-    if isinstance(element, (str, np.bool_)):
-        return element if isinstance(element, str) else bool(element)
-    if isinstance(element, np.complexfloating):
-        return [_element_to_json(element.real), _element_to_json(element.imag)]
-    dtype = find(element.dtype)
-    if dtype is None or not dtype.is_float:
-        return int(element)
-    number = float(str(element) if dtype.public.isbuiltin == 1 else element)
-    if math.isnan(number):
-        return "NaN"
-    return number if math.isfinite(number) else f"{'-' * (number < 0)}Infinity"
-
-
-def save_value(folder: Path, name: str, value: Any, taken: set[str]) -> Path:
-    """Write a result into ``folder`` under a file name made from ``name``, which it returns.
-
-    ``taken`` are the stems in use; the new one is added.
-    """
-    stem = base = re.sub(r"[^\w.\-]", "_", name).lstrip(".")[:150] or "output"
-    count = 1
-    while stem.lower() in taken:
-        count += 1
-        stem = f"{base}_{count}"
-    taken.add(stem.lower())
-    dtype = find(value.dtype) if isinstance(value, np.ndarray) else None
-    if dtype is not None and _fits_npy(dtype):
-        path = folder / f"{stem}.npy"
-        np.save(path, value, allow_pickle=False)
-    else:
-        path = folder / f"{stem}.pb"
-        path.write_bytes(value_to_proto(value, name=name).SerializeToString())
-    return path
-
-
-def _fits_npy(dtype: DType) -> bool:
-    """Whether NumPy's file format can say what the elements are."""
-    return dtype.public.isbuiltin == 1 and dtype.kind is not Kind.STRING

@@ -12,7 +12,8 @@ from conformance_data import cast_model, node_model
 from onnx import TensorProto, helper, numpy_helper
 
 from minirt.cli import main
-from minirt.cli_values import read_feeds, save_value, show_value, value_to_json
+from minirt.cli_results import show_value, value_to_json, write_result
+from minirt.cli_values import read_feeds
 from minirt.dtypes import BY_NAME
 from minirt.errors import InputError
 from minirt.feeds import ValueInfo
@@ -312,7 +313,8 @@ def test_sequences_maps_and_nothing_as_json():
 def test_file_names(tmp_path):
     taken = set()
     names = ["a/b", "a_b", "A:B", "..", "", "é.y"]
-    paths = [save_value(tmp_path, name, np.int8([1]), taken) for name in names]
+    bytes_ = TensorType(BY_NAME["int8"])
+    paths = [write_result(tmp_path, name, np.int8([1]), bytes_, taken) for name in names]
     assert [p.name for p in paths] == [
         "a_b.npy",
         "a_b_2.npy",
@@ -322,16 +324,9 @@ def test_file_names(tmp_path):
         "é.y.npy",
     ]
     assert all(p.parent == tmp_path and p.exists() for p in paths)
-    text = save_value(tmp_path, "text", np.array(["x"], object), taken)
+    string = TensorType(BY_NAME["string"])
+    text = write_result(tmp_path, "text", np.array(["x"], object), string, taken)
     assert (text.suffix, onnx.load_tensor(text).string_data[:]) == (".pb", [b"x"])
-    items = save_value(tmp_path, "items", [np.int8([1])], taken)
+    items = write_result(tmp_path, "items", [np.int8([1])], SequenceType(bytes_), taken)
     sequence = onnx.SequenceProto.FromString(items.read_bytes())
     assert [t.dims[:] for t in sequence.tensor_values] == [[1]]
-
-
-def test_inputs_that_are_no_tensors_need_a_file():
-    sequence = ValueInfo("s", SequenceType(TensorType(BY_NAME["float"])))
-    with pytest.raises(
-        InputError, match=r"the input is seq\(float\[...\]\); give it as a .pb file"
-    ):
-        read_feeds(["s=[1]"], [sequence])

@@ -39,7 +39,7 @@ LAYERS: tuple[set[str], ...] = (
     {"order", "attributes", "scope", "functions", "build", "load", "passes", "infer"},
     {"arena", "calls", "plan", "executor"},
     {"feeds", "outputs", "profiling", "session"},
-    {"__init__", "__main__", "cli", "cli_info", "cli_values", "conformance"},
+    {"__init__", "__main__", "cli", "cli_info", "cli_results", "cli_values", "conformance"},
 )
 
 LAYER_OF = {name: layer for layer, names in enumerate(LAYERS) for name in names}
