@@ -11,10 +11,11 @@ from google.protobuf.unknown_fields import UnknownFieldSet
 from onnx import ModelProto, TensorProto
 
 from .build import NEWEST_IR, build
-from .errors import InputError, ParseError
+from .errors import InputError, ParseError, UnsupportedError
 from .external import ExternalData
 from .files import check_size, read_file
 from .passes.check import check, require_operators
+from .passes.expand import expand
 from .passes.upgrade import upgrade
 
 if TYPE_CHECKING:
@@ -35,8 +36,12 @@ def load_graph(
     follow_symlinks: bool = False,
     base_dir: str | os.PathLike[str] | None = None,
     external: Mapping[str, Buffer] | None = None,
+    always_expand: bool = False,
 ) -> Graph:
     """The graph of ``model``, checked against ONNX's schemas and brought to their newest form.
+
+    Operators that minirt does not have are replaced by ONNX's own definitions of them;
+    ``always_expand`` does so with all that have one.
 
     ``base_dir`` is the folder of external data, by default that of the file;
     ``external`` has contents for files there, by their location in the model.
@@ -47,8 +52,9 @@ def load_graph(
     """
     graph = read_graph(model, follow_symlinks=follow_symlinks, base_dir=base_dir, external=external)
     check(graph)
-    require_operators(graph)
     upgrade(graph)
+    expand(graph, always=always_expand)
+    require_operators(graph)
     return graph
 
 
@@ -63,11 +69,16 @@ def read_graph(
 
     Arguments and errors are those of :func:`load_graph`.
     """
-    proto, folder = read_model(model)
-    data = ExternalData(
-        folder if base_dir is None else base_dir, buffers=external, follow_symlinks=follow_symlinks
-    )
-    graph = build(proto, data)
+    try:
+        proto, folder = read_model(model)
+        data = ExternalData(
+            folder if base_dir is None else base_dir,
+            buffers=external,
+            follow_symlinks=follow_symlinks,
+        )
+        graph = build(proto, data)
+    except MemoryError:
+        raise UnsupportedError("the model takes more memory than there is") from None
     graph.mapped = data if data.files else None
     return graph
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from typing import TYPE_CHECKING, Any
 
-from .errors import InputError, did_you_mean, printable
+from .errors import ExecutionError, InputError, did_you_mean, printable
 from .executor import Executor, Executors
 from .feeds import Feeder, ValueInfo
 from .infer import infer_types
@@ -174,12 +174,15 @@ class Session:
             at_most(threads)
         if self._mapped is not None:
             self._mapped.check_unchanged()
-        feed = self._feeder.quick(inputs)
-        executor = feed and self._executors.get((feed[1], names, threads))
-        if feed is None or executor is None:
-            feed = self._feeder.check(inputs)
-            executor = self._executor(feed[1], names, threads)
-        return label(executor.run(feed[0]), names)
+        try:
+            feed = self._feeder.quick(inputs)
+            executor = feed and self._executors.get((feed[1], names, threads))
+            if feed is None or executor is None:
+                feed = self._feeder.check(inputs)
+                executor = self._executor(feed[1], names, threads)
+            return label(executor.run(feed[0]), names)
+        except MemoryError:
+            raise ExecutionError("the run takes more memory than there is") from None
 
     def profile(self, inputs: Feeds) -> Profile:
         """Run the model and measure each step, after one run that is not measured."""
