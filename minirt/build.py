@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from .attributes import Readers, read_attribute
 from .errors import MinirtError, ParseError, SchemaError, UnsupportedError
-from .functions import Functions
+from .functions import Functions, call_scope
 from .graph import Graph, Node
 from .order import sort_nodes
 from .passes.identity import pass_through
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     import numpy as np
     from onnx import (
         AttributeProto,
+        FunctionProto,
         GraphProto,
         ModelProto,
         SparseTensorProto,
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from .graph import Value
     from .types import Type
 
-__all__ = ["NEWEST_IR", "OLDEST_IR", "build"]
+__all__ = ["NEWEST_IR", "OLDEST_IR", "build", "build_call"]
 
 #: The versions of the file format that are read; older ones do not say what operators mean.
 OLDEST_IR, NEWEST_IR = 3, 14
@@ -61,7 +62,24 @@ def build(model: ModelProto, external: ExternalData | None = None) -> Graph:
         producer=producer.strip(),
         metadata={text_of(p.key): text_of(p.value) for p in model.metadata_props},
     )
-    _Builder(Functions(model.functions), external).build(model.graph, graph)
+    root = Scope(model.graph, graph, graph.opsets)
+    _Builder(Functions(model.functions), external).build(root)
+    return graph
+
+
+def build_call(
+    node: Node, proto: FunctionProto, opsets: dict[str, int], taken: dict[str, int]
+) -> Graph:
+    """What ``node``, as a call of ``proto``, stands for.
+
+    The graph takes the operands of ``node`` from around it, and makes its outputs. Its nodes
+    mean what ``opsets`` say. Names are unlike those ``taken``, which gets more. Raises
+    SchemaError for a call that does not fit.
+    """
+    graph = Graph(node.op_type, opsets=opsets, ir_version=NEWEST_IR)
+    graph.outputs = [value for value in node.outputs if value is not None]
+    root = call_scope(node, proto, graph, opsets, taken)
+    _Builder(Functions(()), None).build(root)
     return graph
 
 
@@ -85,9 +103,9 @@ class _Builder:
         self._bodies: dict[Node, Scope] = {}  # what takes the place of a call
         self._inner: dict[Node, list[Graph]] = {}  # the subgraphs of a node
 
-    def build(self, proto: GraphProto, graph: Graph) -> None:
-        """Fill ``graph`` with what ``proto`` says."""
-        self._scopes.append(Scope(proto, graph, graph.opsets))
+    def build(self, root: Scope) -> None:
+        """Fill the graph of ``root`` with what its message says."""
+        self._scopes.append(root)
         for scope in self._scopes:  # which grows meanwhile
             try:
                 self._work_off(scope)
@@ -96,7 +114,7 @@ class _Builder:
                     error.located(scope.location)
                 raise
         for scope in reversed(self._scopes):
-            if not scope.is_function:
+            if scope is root or not scope.is_function:
                 self._order(scope)
 
     def _work_off(self, scope: Scope) -> None:

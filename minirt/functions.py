@@ -1,4 +1,4 @@
-"""The model's own functions: what a call of one stands for.
+"""Functions: what a call of one stands for, and those that a model defines itself.
 
 https://onnx.ai/onnx/repo-docs/IR.html#functions
 """
@@ -14,7 +14,7 @@ from .order import CycleError, sorted_by_need
 from .scope import Call, Scope, domain_of, opsets_of, text_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from onnx import FunctionProto, GraphProto, NodeProto
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     #: Domain, name and overload.
     Key = tuple[str, str, str]
 
-__all__ = ["Functions"]
+__all__ = ["Functions", "call_scope"]
 
 #: Functions that call functions can ask for any number of nodes in a few bytes. A call of
 #: one costs time and memory by its size in the file; tensors do not count, they are shared.
@@ -74,17 +74,14 @@ class Functions:
         if proto is None:
             return None
         title = _title(key)
-        _check_call(node, proto, title)
+        _check_attributes(node, proto, title)
         if scope.call is None:  # or it has been counted with its caller
             self._spend(self._sizes[key])
-        return Scope(
-            proto,
-            scope.graph,
-            opsets_of(proto.opset_import, title),
-            (node, ""),
-            call=self._call(node, proto, scope),
-            names=dict(zip_longest(proto.input, node.inputs)),
-        )
+        taken = self._taken.get(scope.graph)
+        if taken is None:
+            taken = self._taken[scope.graph] = dict.fromkeys(scope.names, 1)
+        opsets = opsets_of(proto.opset_import, title)
+        return call_scope(node, proto, scope.graph, opsets, taken)
 
     def spend(self, items: int) -> None:
         """Count that a node of a function uses a list of so many ``items``."""
@@ -96,18 +93,6 @@ class Functions:
             raise UnsupportedError(f"functions expand to more than {_MOST_NODES} nodes")
         if self._expanded.bytes > _MOST_BYTES:
             raise UnsupportedError(f"functions expand to more than {_MOST_BYTES} bytes")
-
-    def _call(self, node: Node, proto: FunctionProto, scope: Scope) -> Call:
-        taken = self._taken.get(scope.graph)
-        if taken is None:
-            taken = self._taken[scope.graph] = dict.fromkeys(scope.names, 1)
-        results = {
-            name: value
-            for name, value in zip(proto.output, node.outputs, strict=False)
-            if value is not None
-        }
-        prefix = next((v.name for v in results.values()), node.op_type)
-        return Call(results, dict(node.attributes), prefix, taken)
 
     def _expanded_sizes(self) -> dict[Key, _Size]:
         """What a call of each function comes to, the calls in it included."""
@@ -125,6 +110,30 @@ class Functions:
             path = error.describe(lambda key: _title(key).removeprefix("function "))
             raise SchemaError(f"a function must not call itself: {path}") from None
         return sizes
+
+
+def call_scope(
+    node: Node,
+    proto: FunctionProto,
+    graph: Graph,
+    opsets: Mapping[str, int],
+    taken: dict[str, int],
+) -> Scope:
+    """The names in ``proto`` as ``node`` calls it; its nodes are to become nodes of ``graph``.
+
+    ``taken`` has the names that values of ``graph`` have, and gets more. Raises SchemaError
+    for operands and outputs that the function does not have.
+    """
+    _check_counts(node, proto, _title((node.domain, node.op_type, node.overload)))
+    results = {
+        name: value
+        for name, value in zip(proto.output, node.outputs, strict=False)
+        if value is not None
+    }
+    prefix = next((v.name for v in results.values()), node.op_type)
+    call = Call(results, dict(node.attributes), prefix, taken)
+    names = dict(zip_longest(proto.input, node.inputs))
+    return Scope(proto, graph, opsets, (node, ""), call=call, names=names)
 
 
 def _key(node: NodeProto) -> Key:
@@ -156,7 +165,7 @@ def _title(key: Key) -> str:
     return f"{title}:{overload}" if overload else title
 
 
-def _check_call(node: Node, proto: FunctionProto, title: str) -> None:
+def _check_counts(node: Node, proto: FunctionProto, title: str) -> None:
     for what, given, taken in (
         ("input", node.inputs, proto.input),
         ("output", node.outputs, proto.output),
@@ -165,6 +174,9 @@ def _check_call(node: Node, proto: FunctionProto, title: str) -> None:
             raise SchemaError(f"has {len(given)} {what}s, but {title} has {len(taken)}")
     if len(set(proto.input)) < len(proto.input):
         raise SchemaError(f"{title} has two inputs of the same name")
+
+
+def _check_attributes(node: Node, proto: FunctionProto, title: str) -> None:
     known = [*proto.attribute, *(p.name for p in proto.attribute_proto)]
     for name in node.attributes:
         if name not in known:

@@ -85,6 +85,13 @@ class Node:
             outer = node.outer
         return " > ".join(reversed(path))
 
+    def subgraphs(self) -> Iterator[tuple[str, Graph]]:
+        """The graphs in attributes, with the attribute's name."""
+        for name, attribute in self.attributes.items():
+            for item in attribute if isinstance(attribute, list) else [attribute]:
+                if isinstance(item, Graph):
+                    yield name, item
+
     @property
     def _label(self) -> str:
         domain = f"{self.domain}." if self.domain else ""
@@ -139,10 +146,8 @@ class Graph:
     def subgraphs(self) -> Iterator[tuple[Node, str, Graph]]:
         """The graphs in attributes of this graph's own nodes, with node and attribute name."""
         for node in self.nodes:
-            for name, attribute in node.attributes.items():
-                for item in attribute if isinstance(attribute, list) else [attribute]:
-                    if isinstance(item, Graph):
-                        yield node, name, item
+            for name, inner in node.subgraphs():
+                yield node, name, inner
 
     def graphs(self) -> Iterator[Graph]:
         """This graph and all graphs in it, at any depth, each once, outer ones first.

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from .graph import Graph, Node
 
-__all__ = ["Call", "Scope", "domain_of", "opsets_of", "text_of"]
+__all__ = ["Call", "Scope", "domain_of", "new_name", "opsets_of", "text_of"]
 
 
 _LONGEST_PREFIX = 200
@@ -65,13 +65,18 @@ class Call:
 
     def name(self, name: str) -> str:
         """A name in the graph for a value that has ``name`` in the function."""
-        # Cut, or calls in calls would have names of the square of their depth together.
-        wanted = name = f"{self.prefix[:_LONGEST_PREFIX]}/{name}"
-        while name in self.taken:
-            name = f"{wanted}'{self.taken[wanted]}"
-            self.taken[wanted] += 1
-        self.taken[name] = 1
-        return name
+        return new_name(self.prefix, name, self.taken)
+
+
+def new_name(prefix: str, name: str, taken: dict[str, int]) -> str:
+    """``name`` below ``prefix`` and unlike those ``taken``, to which it is added."""
+    # Cut, or calls in calls would have names of the square of their depth together.
+    wanted = name = f"{prefix[:_LONGEST_PREFIX]}/{name}"
+    while name in taken:
+        name = f"{wanted}'{taken[wanted]}"
+        taken[wanted] += 1
+    taken[name] = 1
+    return name
 
 
 @dataclass(eq=False, slots=True)

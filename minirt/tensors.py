@@ -38,6 +38,7 @@ __all__ = [
     "to_public",
     "to_storage",
     "type_from_proto",
+    "type_to_proto",
 ]
 
 _log = logging.getLogger("minirt.load")
@@ -237,6 +238,37 @@ def _dim(dim: TensorShapeProto.Dimension, axis: int, where: str) -> int | Dim:
         _log.warning("%s: dimension %d is %d, taken as unknown", where, axis, dim.dim_value)
         return Dim()
     return dim.dim_value
+
+
+def type_to_proto(type: Type | None) -> TypeProto:
+    """``type`` as a message, which declares nothing for None; contents are left out."""
+    proto = TypeProto()
+    match type:
+        case TensorType():
+            proto.tensor_type.elem_type = type.dtype.code
+            _declare(proto.tensor_type, type.shape)
+        case SparseTensorType():
+            proto.sparse_tensor_type.elem_type = type.dtype.code
+            _declare(proto.sparse_tensor_type, type.shape)
+        case SequenceType():
+            proto.sequence_type.elem_type.CopyFrom(type_to_proto(type.element))
+        case OptionalType():
+            proto.optional_type.elem_type.CopyFrom(type_to_proto(type.element))
+        case MapType():
+            proto.map_type.key_type = type.key.code
+            proto.map_type.value_type.CopyFrom(type_to_proto(type.element))
+    return proto
+
+
+def _declare(proto: TypeProto.Tensor | TypeProto.SparseTensor, shape: Shape | None) -> None:
+    if shape is None:
+        return
+    proto.shape.SetInParent()  # or a scalar would have no shape
+    for dim in shape:
+        if isinstance(dim, int):
+            proto.shape.dim.add(dim_value=dim)
+        else:
+            proto.shape.dim.add(**({"dim_param": dim.name} if dim.name else {}))
 
 
 def _claim(tensor: TensorProto, where: str) -> _Claim:

@@ -7,7 +7,7 @@ from onnx import TensorProto, TypeProto, helper
 
 from minirt.dtypes import BY_NAME, TABLE
 from minirt.errors import ParseError, UnsupportedError
-from minirt.tensors import MAX_DEPTH, type_from_proto
+from minirt.tensors import MAX_DEPTH, type_from_proto, type_to_proto
 from minirt.types import (
     Dim,
     MapType,
@@ -66,6 +66,7 @@ def tensor(shape, code=TensorProto.FLOAT):
 )
 def test_types(proto, expected):
     assert type_from_proto(proto) == expected
+    assert type_from_proto(type_to_proto(expected)) == expected
 
 
 @pytest.mark.parametrize("dtype", TABLE, ids=repr)
@@ -79,6 +80,12 @@ def test_unnamed_dimensions_are_unknown_and_differ():
     assert isinstance(second, Dim)
     assert first != second
     assert (first.name, second.name) == (None, None)
+    again = type_to_proto(TensorType(FLOAT, (first, second)))
+    assert again == tensor([None, None])
+
+
+def test_nothing_is_declared_for_a_type_that_is_not_known():
+    assert type_to_proto(None) == TypeProto()
 
 
 def test_a_negative_dimension_is_unknown_and_logged(caplog):

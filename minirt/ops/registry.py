@@ -22,6 +22,9 @@ the one, or a tuple of all in their order. What it returns may share parts with 
 of such a type, but not with tensors, whose buffers are used again: those it copies. So
 ``SequenceInsert`` is ``lambda sequence, tensor: [*sequence, tensor.reshape(shape).copy()]``.
 
+An attribute that is a graph arrives as a :class:`Body`, which knows the values around it
+that it uses. So the type of ``If`` is that of ``then_branch.types()``, where the branches agree.
+
 Old nodes are rewritten to the newest form at load by functions registered with
 :func:`upgrade`; a second registration with ``since=`` exists only where a new version
 *means* something else in the same form.
@@ -34,7 +37,7 @@ import inspect
 import pkgutil
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -52,6 +55,7 @@ __all__ = [
     "NEWEST_OPSETS",
     "PRIVATE_DOMAIN",
     "Alias",
+    "Body",
     "Operator",
     "find",
     "op",
@@ -75,6 +79,18 @@ class Alias:
     """An output that is the operand of this name, seen under the output's type."""
 
     operand: str
+
+
+class Body(Protocol):
+    """What an operator's function gets for an attribute that is a graph."""
+
+    def types(self, *inputs: Type | None) -> tuple[Type, ...]:
+        """The types of what the subgraph makes of inputs of these types, one for each.
+
+        None stands for the type that the file declares. Contents (``value``) are left out
+        of account, as they may be others the next time. Raises SchemaError and ShapeError
+        for types that do not fit the subgraph.
+        """
 
 
 @dataclass(frozen=True, eq=False)
