@@ -42,6 +42,7 @@ class SparseTensor:
     shape: tuple[int, ...]
 
     def __post_init__(self) -> None:
+        self._require_types()
         count, rank = self.values.size, len(self.shape)
         if self.values.ndim != 1:
             raise InputError(
@@ -98,6 +99,14 @@ class SparseTensor:
         if self.indices.ndim == 1:
             return [(self.indices, prod(self.shape))]
         return [(self.indices[:, axis], dim) for axis, dim in enumerate(self.shape)]
+
+    def _require_types(self) -> None:
+        for name in ("values", "indices"):
+            part = getattr(self, name)
+            if not isinstance(part, np.ndarray):
+                raise InputError(f"{name} are of type {type(part).__name__}, not an array")
+        if not isinstance(self.shape, tuple) or {*map(type, self.shape)} - {int}:
+            raise InputError(f"shape {self.shape!r} is no tuple of int")
 
     def _require_in_range(self) -> None:
         for column, bound in self._columns():

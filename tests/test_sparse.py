@@ -122,6 +122,23 @@ def test_contradictions(arguments, message):
     assert str(caught.value) == message
 
 
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (([1.0], np.array([0]), (2,)), "values are of type list, not an array"),
+        ((np.ones(1), [0], (2,)), "indices are of type list, not an array"),
+        ((np.ones(1), np.array([0]), [2]), "shape [2] is no tuple of int"),
+        ((np.ones(1), np.array([0]), (2.0,)), "shape (2.0,) is no tuple of int"),
+        ((np.ones(1), np.array([0]), (True,)), "shape (True,) is no tuple of int"),
+        ((np.ones(1), np.array([0]), 2), "shape 2 is no tuple of int"),
+    ],
+)
+def test_parts_of_other_types(arguments, message):
+    with pytest.raises(InputError) as caught:
+        SparseTensor(*arguments)
+    assert str(caught.value) == message
+
+
 def test_indices_of_another_type():
     with pytest.raises(InputError) as caught:
         SparseTensor(np.ones(1), np.zeros(1, np.int32), (1,))
