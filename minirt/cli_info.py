@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from .errors import InputError, printable
 from .infer import infer
 from .load import read_graph, read_model
-from .passes.check import listed, missing_operators
+from .passes.missing import find_missing, listed
 from .types import TensorType
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def _lines(graph: Graph) -> Iterator[str]:
     yield "operators"
     counts = Counter(node.qualified_name for inner in graph.graphs() for node in inner.nodes)
     yield from _table((name, str(count)) for name, count in sorted(counts.items()))
-    if missing := missing_operators(graph):
+    if missing := find_missing(graph):
         yield "not implemented"
         yield from (f"  {operator}" for operator in listed(missing))
 

@@ -37,8 +37,13 @@ _SUBGRAPHS = "minirt.subgraphs"
 
 
 def has_expansion(node: Node) -> bool:
-    """Whether ONNX defines the operator of ``node``, at its version, by others."""
-    return find_function(node.domain, node.op_type, node.version) is not None
+    """Whether ONNX defines the operator of ``node`` by others."""
+    return find_function(node.domain, node.op_type, _version(node)) is not None
+
+
+def _version(node: Node) -> int:
+    """The opset in which the operator means what ``node`` does: upgrades lead to the newest."""
+    return node.opset if node.version == node.opset else NEWEST_OPSETS[node.domain]
 
 
 def expansion_of(node: Node, types: Mapping[Value, Type], taken: dict[str, int]) -> Graph | None:
@@ -51,7 +56,7 @@ def expansion_of(node: Node, types: Mapping[Value, Type], taken: dict[str, int])
 
     Raises SchemaError, with the node, for operands or attributes that do not fit.
     """
-    schema = find_schema(node.domain, node.op_type, node.version)
+    schema = find_schema(node.domain, node.op_type, _version(node))
     if schema is None:
         return None
     try:
@@ -72,7 +77,7 @@ def expansion_of(node: Node, types: Mapping[Value, Type], taken: dict[str, int])
 
 
 def _definition(node: Node, schema: Schema, types: Mapping[Value, Type]) -> FunctionProto | None:
-    function = find_function(node.domain, node.op_type, node.version)
+    function = find_function(node.domain, node.op_type, _version(node))
     if function is None:
         return None
     operands = [None if v is None else types.get(v) for v in node.inputs]

@@ -14,8 +14,9 @@ from .build import NEWEST_IR, build
 from .errors import InputError, ParseError, UnsupportedError
 from .external import ExternalData
 from .files import check_size, read_file
-from .passes.check import check, require_operators
+from .passes.check import check
 from .passes.expand import expand
+from .passes.missing import require_operators
 from .passes.upgrade import upgrade
 
 if TYPE_CHECKING:

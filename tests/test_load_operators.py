@@ -8,7 +8,8 @@ from protos import graph, model, node, value
 
 from minirt.errors import SchemaError, UnsupportedError
 from minirt.load import load_graph, read_graph
-from minirt.passes.check import check, missing_operators
+from minirt.passes.check import check
+from minirt.passes.missing import missing_operators
 
 ALL = {"": 21, "ai.onnx.ml": 3, "com.microsoft": 1}
 
@@ -145,7 +146,8 @@ def test_what_is_missing_can_be_asked_for():
         read=read_graph,
     )
     (missing,) = missing_operators(loaded)
-    assert missing == ("com.microsoft", "Gelu", 1, 1)
+    assert (missing.domain, missing.name) == ("com.microsoft", "Gelu")
+    assert (missing.opset, missing.nodes) == (1, 1)
 
 
 @pytest.mark.parametrize(

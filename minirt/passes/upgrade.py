@@ -18,6 +18,8 @@ __all__ = ["upgrade"]
 def upgrade(graph: Graph) -> bool:
     """Bring every node that has an operator, at any depth, to the form of the newest schema.
 
+    So too if it has upgrades alone: then it may be that ONNX defines it by others.
+
     What an attribute means by default may change between versions, so the defaults of
     the node's own schema must be filled in before (:func:`minirt.passes.check.check`).
     Returns whether a node changed its form.
@@ -25,7 +27,8 @@ def upgrade(graph: Graph) -> bool:
     changed = False
     for inner in graph.graphs():
         for node in inner.nodes:
-            if registry.find(node.domain, node.op_type, node.opset):
+            key = node.domain, node.op_type, node.opset
+            if registry.find(*key) or registry.upgrades(*key):
                 changed |= _upgrade(node, inner)
     return changed
 
