@@ -13,9 +13,10 @@ __all__ = ["Outputs", "label"]
 class Outputs(tuple[Any, ...]):
     """The results of one run: ``y, z = outputs``, ``outputs[0]``, ``outputs["y"]``.
 
-    A tensor is an array that owns its memory. ``name in outputs``, ``keys()``,
-    ``items()``, ``values()`` and ``dict(outputs)`` work as they do with a mapping, except
-    that an output asked for twice is there twice. A slice keeps its names.
+    A tensor is an array that owns its memory, a sequence a list, a map a dict, an absent
+    optional None, a sparse tensor a :class:`minirt.SparseTensor`. ``name in outputs``,
+    ``keys()``, ``items()``, ``values()`` and ``dict(outputs)`` work as they do with a
+    mapping, except that an output asked for twice is there twice. A slice keeps its names.
     """
 
     _names: tuple[str, ...]

@@ -18,7 +18,8 @@ class StepProfile:
     """One step of a run: what ran, on which types, for how long.
 
     ``node`` is where in the model it stands, ``op`` its operator, "" where a result is
-    copied. ``bytes`` counts what the step reads and writes in memory.
+    copied. ``bytes`` counts what the step reads and writes of tensors; how much is in
+    sequences and the like is not known.
     """
 
     node: str
@@ -42,7 +43,7 @@ class Profile:
 
     @property
     def bytes(self) -> int:
-        """What all steps together read and write in memory."""
+        """What all steps together read and write of tensors."""
         return sum(step.bytes for step in self.steps)
 
     def __str__(self) -> str:
@@ -60,7 +61,7 @@ def _types(types: Iterable[Type | None]) -> str:
 
 
 def _cost(seconds: float, count: int) -> list[str]:
-    rate = f"{count / seconds / 1e9:.2f}" if seconds else "-"
+    rate = f"{count / seconds / 1e9:.2f}" if seconds and count else "-"
     return [f"{seconds * 1e6:.1f}", f"{count:,}", rate]
 
 

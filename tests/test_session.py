@@ -15,7 +15,7 @@ from onnx import TensorProto, helper
 import minirt
 from minirt.dtypes import BY_NAME
 from minirt.profiling import Profile, StepProfile
-from minirt.types import TensorType
+from minirt.types import SequenceType, TensorType
 from models import model, session
 
 X = np.array([0.5, -1.5, 2.25], "f4")
@@ -295,15 +295,18 @@ def test_profile() -> None:
 
 def test_profile_prints_as_a_table() -> None:
     four, half = TensorType(BY_NAME["float"], (1000,)), TensorType(BY_NAME["float16"], (1000,))
+    many = SequenceType(half)
     steps = (
         StepProfile("Cast 'a' (node 0)", "Cast", (four, None), (half,), 3e-6, 6000),
         StepProfile("copy of a result", "", (half,), (half,), 0.0, 4000),
+        StepProfile("copy of a result", "", (many,), (many,), 1e-6, 0),
     )
     assert str(Profile(steps)) == (
-        "step  node               operands        results         µs   bytes  GB/s\n"
-        "0     Cast 'a' (node 0)  float[1000], -  float16[1000]  3.0   6,000  2.00\n"
-        "1     copy of a result   float16[1000]   float16[1000]  0.0   4,000     -\n"
-        "      total                                             3.0  10,000  3.33"
+        "step  node               operands            results              µs   bytes  GB/s\n"
+        "0     Cast 'a' (node 0)  float[1000], -      float16[1000]       3.0   6,000  2.00\n"
+        "1     copy of a result   float16[1000]       float16[1000]       0.0   4,000     -\n"
+        "2     copy of a result   seq(float16[1000])  seq(float16[1000])  1.0       0     -\n"
+        "      total                                                      4.0  10,000  2.50"
     )
 
 
