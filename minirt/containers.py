@@ -81,6 +81,7 @@ def load_value(path: str | os.PathLike[str], type: Type | None = None) -> Any:
     Raises ParseError for a file that holds nothing like that, UnsupportedError for what
     minirt does not know, and OSError for a file that cannot be read.
     """
+    _require_type(type)
     file = as_path(path)
     where = repr(str(file)) if type else f"{str(file)!r}, read as a tensor,"
     kind = type or TensorType(BY_NAME["float"])
@@ -101,6 +102,9 @@ def save_value(
     Raises InputError for a value that is not of the type, and for more than a protobuf
     message can hold (2 GiB); OSError for a file that cannot be written.
     """
+    _require_type(type)
+    if not isinstance(name, str) or not _is_unicode(name):
+        raise InputError(f"the name {name!r} is no Unicode text")
     message = value_to_proto(value, type, name)
     try:
         data = message.SerializeToString()
@@ -109,6 +113,13 @@ def save_value(
             f"the value takes more than the {PROTOBUF_LIMIT} bytes that a protobuf message holds"
         ) from None
     as_path(path).write_bytes(data)
+
+
+def _require_type(type: object) -> None:
+    if type is not None and type.__class__ not in _FORM_OF:
+        raise InputError(
+            f"type is that of a session's value, such as session.inputs[0].type, not {type!r}"
+        )
 
 
 def value_from_proto(

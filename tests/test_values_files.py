@@ -193,6 +193,19 @@ def test_values_that_are_not_of_the_type(path, value, type_, text):
     assert not path.exists()
 
 
+def test_what_is_no_type(path):
+    for call in (lambda: minirt.save_value(A, path, "float"), lambda: minirt.load_value(path, 1)):
+        assert refused(call, minirt.InputError).startswith(
+            "type is that of a session's value, such as session.inputs[0].type, not "
+        )
+
+
+@pytest.mark.parametrize("name", ["\ud800", 5, b"x"])
+def test_what_is_no_name(path, name):
+    text = f"the name {name!r} is no Unicode text"
+    assert refused(lambda: minirt.save_value(A, path, name=name), minirt.InputError) == text
+
+
 def test_more_than_a_message_holds(path, monkeypatch):
     class Large:
         def SerializeToString(self):
