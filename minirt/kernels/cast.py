@@ -18,8 +18,10 @@ __all__ = ["convert"]
 #: Bytes of both buffers from which on the result is streamed past the caches. Measured with
 #: 32 MB of them: a loop over buffers that fit gets slower, over larger ones 1.1 to 1.5 x faster.
 _STREAMED = 36 << 20
-#: What a byte costs where small floats are rounded to; a copied byte costs 1.
-_ROUNDING = 2.5
+#: As many bytes are copied in the cache while one small float is rounded to.
+_ROUNDING = 13
+#: Memory waits for a conversion that costs more than so many copies of its bytes.
+_DEAR = 4
 
 
 @kernel
@@ -80,9 +82,9 @@ def convert(src: DType, dst: DType, size: int, *, saturate: bool, round_mode: st
     if _has_table(src, dst):
         return _look_up(src, to, size)
     from_, to = _same_bits(src, to)
-    moved = size * (src.storage.itemsize + dst.storage.itemsize)
-    run = cast if moved < _STREAMED else cast_streamed
-    cost = _ROUNDING if dst.is_float and dst.bits <= 8 else 1.0
+    moved = src.storage.itemsize + dst.storage.itemsize
+    cost = _ROUNDING / moved if dst.is_float and dst.bits <= 8 else 1.0
+    run = cast_streamed if size * moved >= _STREAMED and cost < _DEAR else cast
     return run.bind(from_.dtype.storage, to.dtype.storage, from_, to, size=size, cost=cost)
 
 
@@ -129,8 +131,13 @@ def _look_up(src: DType, to: Codec, size: int):
 
 @cache
 def _planes(src: DType, to: Codec) -> np.ndarray:
-    """Byte k of entry i of the table at ``256 * k + i``."""
-    return np.ascontiguousarray(_table(src, to).view("u1").reshape(256, -1).T).reshape(-1)
+    """Byte k of entry i of the table at ``256 * k + i``, from the start of a cache line."""
+    planes = _table(src, to).view("u1").reshape(256, -1).T
+    memory = np.empty(planes.size + LINE, np.uint8)
+    start = -memory.ctypes.data % LINE
+    aligned = memory[start : start + planes.size]
+    aligned.reshape(planes.shape)[:] = planes
+    return aligned
 
 
 @cache
