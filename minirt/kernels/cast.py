@@ -92,16 +92,13 @@ def _has_table(src: DType, dst: DType) -> bool:
     """Whether the 256 bytes of ``src`` are looked up in a table.
 
     That costs no kernel for the pair. Loads take a third of a nanosecond an element: that is
-    fast enough for results of 8 bytes, and narrower ones need instructions that look up many
-    at once. Between whole bytes integers are as fast as a copy without a table.
+    fast enough for floats that become 8 bytes wide, and narrower results need instructions
+    that look up many at once. From integer to integer nothing is as fast as arithmetic.
     """
-    if src.bits > 8 or (src.bits == 8 and not src.is_float and not dst.is_float):
+    if src.bits > 8 or not (src.is_float or dst.is_float):
         return False
     size = dst.storage.itemsize
-    return size <= max(widest_entry(), 1) or (size == 8 and src.name not in _BYTES)
-
-
-_BYTES = ("int8", "uint8", "bool")
+    return size <= max(widest_entry(), 1) or (size == 8 and src.is_float)
 
 
 def _same_bits(src: DType, to: Codec) -> tuple[Codec, Codec]:
