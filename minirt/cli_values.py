@@ -96,8 +96,9 @@ def _read_value(text: str, info: ValueInfo, argument: str) -> Any:
 def _load_numpy(path: str) -> Any:
     """The array in a .npy file, or all of a .npz file by name."""
     try:
-        with warnings.catch_warnings(action="ignore"):  # about files of Python 2
-            loaded = np.load(path, allow_pickle=False)
+        # Warnings are about files of Python 2. NumPy leaves open what it opened and cannot read.
+        with warnings.catch_warnings(action="ignore"), open(path, "rb") as file:
+            loaded = np.load(file, allow_pickle=False)
             if isinstance(loaded, np.ndarray):
                 return loaded
             with loaded:

@@ -59,6 +59,7 @@ def handcrafted() -> Iterator[Seed]:
         "attributes": _attributes(),
         "described": _described(),
         "old": _old(),
+        "opaque": _opaque(),
     }.items():
         yield Seed(name, proto.SerializeToString())
     yield from _every_type()
@@ -179,7 +180,18 @@ def _described() -> onnx.ModelProto:
     annotation.quant_parameter_tensor_names.add(key="SCALE_TENSOR", value="s")
     proto.graph.node[0].metadata_props.add(key="k", value="v")
     proto.training_info.add().algorithm.name = "adam"
+    proto.configuration.add(name="two", num_devices=2, device=["cpu:0", "cpu:1"])
+    devices = proto.graph.node[0].device_configurations.add(configuration_id="two")
+    sharding = devices.sharding_spec.add(tensor_name="x", device=[0, 1])
+    sharding.sharded_dim.add(axis=0).simple_sharding.add(dim_param="N", num_shards=2)
     return proto
+
+
+def _opaque() -> onnx.ModelProto:
+    """Of a type that no one knows."""
+    info = onnx.ValueInfoProto(name="x")
+    info.type.opaque_type.domain, info.type.opaque_type.name = "org.example", "Image"
+    return model([], [info], ["x"])
 
 
 def _old() -> onnx.ModelProto:

@@ -49,6 +49,8 @@ class Case:
             data = json.loads(read_file(path, "data.json", regular=True))
         except FileNotFoundError:
             data = {}
+        except ParseError:
+            raise
         except (OSError, ValueError, RecursionError) as error:
             raise ParseError(f"data.json: {error}") from None
         if not isinstance(data, dict):
