@@ -19,6 +19,7 @@ _SERIES = {
     "numpy": ("NumPy, ml_dtypes", "#8d99ae", "D"),
 }
 _ROW = 0.19  # inches
+_TICKS = (0.01, 0.03, 0.1, 0.3, 1)
 
 
 def write(path: Path, found: Sequence[Measurement]) -> None:
@@ -78,6 +79,8 @@ def _draw(axis: Any, measured: Sequence[Measurement], pairs: Sequence[str]) -> N
                 speeds, rows, s=16, color=colour, marker=marker, label=label, linewidths=0, zorder=2
             )
     axis.set_xscale("log")
+    axis.set_xticks(_TICKS, [f"{tick:g}" for tick in _TICKS])
+    axis.minorticks_off()
     axis.set_xlabel("times the speed of the copy")
     axis.grid(axis="x", color="#dddddd", linewidth=0.6)
     axis.grid(axis="y", color="#eeeeee", linewidth=0.4)

@@ -5,7 +5,7 @@ the last of which is set if any that was cut was. Rounding that again, to at lea
 fewer, gives what rounding the exact value gives.
 
 What ONNX says of Cast, with the specification's gaps filled once and for all, is in the
-docstrings of the ``_to_*`` functions.
+docstrings of the functions here and in :mod:`.small_floats`.
 """
 
 from __future__ import annotations
