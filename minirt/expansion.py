@@ -78,11 +78,10 @@ def expansion_of(node: Node, types: Mapping[Value, Type], taken: dict[str, int])
 
 def _definition(node: Node, schema: Schema, types: Mapping[Value, Type]) -> FunctionProto | None:
     function = find_function(node.domain, node.op_type, _version(node))
-    if function is None:
+    if function is None or not function.heeds(node.attributes):
         return None
     operands = [None if v is None else types.get(v) for v in node.inputs]
     check_operand_types(operands, schema.inputs, schema)
-    function.check(node.attributes)
     if function.fixed is not None:
         return function.fixed
     # ONNX looks at the types of operands and of what subgraphs make without asking.

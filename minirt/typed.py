@@ -13,15 +13,20 @@ from .ops import registry
 from .types import TensorType, contradiction, merge
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from .graph import Graph, Node
     from .types import Type
 
 __all__ = ["Body", "Typing", "constant_type", "infer_types"]
 
-#: So many nodes may come of bodies of ONNX's functions. One of a few bytes has dozens.
-_MOST_NODES = 1_000_000
+#: So many nodes may come of ONNX's functions, which make dozens of a few bytes, and copy the
+#: subgraphs of nodes at every level; and so many may be typed in subgraphs whose operators ask
+#: for their types, perhaps several times.
+_MOST_NODES, _MOST_RETYPED = 300_000, 1_000_000
+
+#: So deep may subgraphs nest whose types operators ask for, each with inputs: that is recursion.
+_DEEPEST = 64
 
 
 def infer_types(graph: Graph, given: Mapping[Value, Type] | None = None) -> dict[Value, Type]:
@@ -62,18 +67,27 @@ class Frame:
     done: list[Node] = field(default_factory=list)
 
 
+@dataclass
+class _Spent:
+    """What a walk took so far: nodes from ``expansions``, and nodes ``retyped`` in subgraphs."""
+
+    expansions: int = 0
+    retyped: int = 0
+
+
 class Typing:
     """A walk through a graph and all graphs in it, which fills ``types``.
 
-    Subgraphs come before the node that has them, as the file declares their inputs. There
-    is no recursion but that of operators which ask for the types of a :class:`Body`.
+    A subgraph comes before the node that has it, with inputs of the types that the file
+    declares, or with those that its operator asks for. There is no other recursion.
     """
 
     def __init__(self, given: Mapping[Value, Type]) -> None:
         self.types = dict(given)
+        self.spent = _Spent()
+        self._depth = 0
         self._frames: list[Frame] = []
         self._entered: set[Graph] = set()
-        self._made = 0
 
     def walk(self, graph: Graph) -> None:
         """Type the values of ``graph``."""
@@ -89,16 +103,19 @@ class Typing:
         """A subgraph for the operator of the node that has it."""
         return Body(graph, self)
 
-    def retype(self, graph: Graph, inputs: Mapping[Value, Type]) -> None:
-        """Type a subgraph again, whose inputs are of other types than it was typed with."""
-        if all(self.types.get(value) == type for value, type in inputs.items()):
-            return
+    def with_inputs(self, graph: Graph, inputs: Mapping[Value, Type]) -> Mapping[Value, Type]:
+        """The types in a subgraph that has inputs of these types."""
+        if graph in self._entered and all(self.types.get(v) == t for v, t in inputs.items()):
+            return self.types
+        if self._depth == _DEEPEST:
+            raise UnsupportedError(f"subgraphs with inputs nest more than {_DEEPEST} deep")
         captured = {v: self.types[v] for v in graph.captures if v in self.types}
         inner = type(self)(captured | dict(inputs))
-        inner._made = self._made
+        inner.spent, inner._depth = self.spent, self._depth + 1
         inner.walk(graph)
-        self._made = inner._made
+        self._entered |= inner._entered
         self.types.update(inner.types)
+        return inner.types
 
     def expands(self, node: Node) -> bool:
         """Whether a body of ONNX's is to give the types of ``node``."""
@@ -108,8 +125,8 @@ class Typing:
         """The body that ``node`` stands for, if it can be made."""
         graph = expansion_of(node, self.types, taken)
         if graph is not None:
-            self._made += sum(len(inner.nodes) for inner in graph.graphs())
-            if self._made > _MOST_NODES:
+            self.spent.expansions += sum(len(inner.nodes) for inner in graph.graphs())
+            if self.spent.expansions > _MOST_NODES:
                 message = f"functions expand to more than {_MOST_NODES} nodes"
                 raise UnsupportedError(message).located(node.location)
         return graph
@@ -139,15 +156,34 @@ class Typing:
 
     def _step(self, frame: Frame) -> None:
         node = frame.pending[-1]
-        inner = dict.fromkeys(g for _, g in node.subgraphs() if g not in self._entered)
-        for graph in inner:
-            self._enter(graph)
-        if inner:
+        expands, applies = self.expands(node), self._is_applicable(node)
+        # Others wait until the operator asks for them.
+        inner = [g for _, g in node.subgraphs() if expands or not (applies and g.inputs)]
+        if self._enter_new(inner):
             return  # and come back
         frame.pending.pop()
-        if not (self.expands(node) and self.expand(node, frame)):
-            self._settle(node, self._found(node))
+        self._count(node)
+        if not (expands and self.expand(node, frame)):
+            self._settle(node, self._found(node) if applies else [None] * len(node.outputs))
             frame.done.append(node)
+            self._enter_new(graph for _, graph in node.subgraphs())
+
+    def _enter_new(self, graphs: Iterable[Graph]) -> bool:
+        new = dict.fromkeys(graph for graph in graphs if graph not in self._entered)
+        for graph in new:
+            self._enter(graph)
+        return bool(new)
+
+    def _is_applicable(self, node: Node) -> bool:
+        """Whether there is an operator, and are types to call it with."""
+        known = all(v is None or v in self.types for v in node.inputs)
+        return known and registry.find(node.domain, node.op_type, node.opset) is not None
+
+    def _count(self, node: Node) -> None:
+        self.spent.retyped += self._depth > 0
+        if self.spent.retyped > _MOST_RETYPED:
+            message = f"the types of subgraphs take more than {_MOST_RETYPED} steps to find"
+            raise UnsupportedError(message).located(node.location)
 
     def _leave(self, frame: Frame) -> None:
         if frame.call:
@@ -156,9 +192,6 @@ class Typing:
 
     def _found(self, node: Node) -> Sequence[Type | None]:
         """The types of outputs that the operator of ``node`` gives."""
-        known = all(v is None or v in self.types for v in node.inputs)
-        if not known or registry.find(node.domain, node.op_type, node.opset) is None:
-            return [None] * len(node.outputs)
         operands = [None if v is None else self.types[v] for v in node.inputs]
         try:
             return apply(node, operands, self.body)[0]
@@ -199,12 +232,12 @@ class Body:
 
     def types(self, *inputs: Type | None) -> tuple[Type, ...]:
         """The types of what the subgraph makes of inputs of these types."""
-        graph, types = self.graph, self._typing.types
+        graph = self.graph
         if len(inputs) != len(graph.inputs):
             message = f"subgraph {graph.name!r} has {len(graph.inputs)} inputs, not {len(inputs)}"
             raise SchemaError(message)
         given = {v: self._given(v, t) for v, t in zip(graph.inputs, inputs, strict=True) if t}
-        self._typing.retype(graph, given)
+        types = self._typing.with_inputs(graph, given)
         for value in graph.outputs:
             if value not in types:
                 raise _Untyped(f"the type of {value.name!r} is not known")

@@ -53,6 +53,8 @@ class Function:
                 node.SerializeToString(),
                 [type.SerializeToString() for type in types],
             )
+        except MemoryError:
+            raise
         except Exception:
             # Whatever C++ throws: the builder does not take the node.
             return None
@@ -60,12 +62,17 @@ class Function:
         # One that gives up leaves what it has so far; the name comes last.
         return proto if proto.name and proto.node else None
 
-    def check(self, attributes: Mapping[str, Any]) -> None:
-        """Raise SchemaError for an attribute of a value that a body would take for another."""
+    def heeds(self, attributes: Mapping[str, Any]) -> bool:
+        """Whether the body means what ``attributes`` say.
+
+        Raises SchemaError for an attribute of a value that it would take for another.
+        """
         for name, allowed in _CHOICES.get(self.schema.name, {}).items():
             value = attributes.get(name, allowed[0])
             if value not in allowed:
                 raise SchemaError(f"{name}={value!r} is none of {', '.join(map(str, allowed))}")
+        ignored = _IGNORED.get(self.schema.name, {})
+        return all(attributes.get(name, value) == value for name, value in ignored.items())
 
 
 @lru_cache(maxsize=4096)
@@ -94,3 +101,6 @@ _CHOICES: Mapping[str, Mapping[str, tuple[str | int, ...]]] = {
     "RotaryEmbedding": {"interleaved": (0, 1)},
     "SoftmaxCrossEntropyLoss": {"reduction": ("none", "sum", "mean")},
 }
+
+#: Attributes that a body leaves out of account, with the value for which that is right.
+_IGNORED: Mapping[str, Mapping[str, str]] = {"CastLike": {"round_mode": "up"}}

@@ -33,7 +33,7 @@ def expand(graph: Graph, *, always: bool = False) -> bool:
         return False
     walk.walk(graph)
     recapture(graph)
-    return walk.changed
+    return walk.spent.expansions > 0
 
 
 class _Expanding(Typing):
@@ -41,7 +41,6 @@ class _Expanding(Typing):
 
     def __init__(self, given: Mapping[Value, Type]) -> None:
         super().__init__(given)
-        self.changed = False
         self._names: dict[Graph, dict[str, int]] = {}
 
     def expand(self, node: Node, frame: Frame) -> bool:
@@ -51,7 +50,6 @@ class _Expanding(Typing):
         self.add_constants(graph)
         frame.graph.initializers.update(graph.initializers)
         frame.pending += reversed(graph.nodes)
-        self.changed = True
         return True
 
     def _leave(self, frame: Frame) -> None:
