@@ -134,13 +134,12 @@ def _compare_sparse(
 
 
 def _positions(sparse: SparseTensor) -> np.ndarray:
-    """Where the values are, in C order; as Python's integers, since a sparse shape can be vast."""
-    indices = sparse.indices.astype(object)
-    if indices.ndim == 1:
-        return indices
-    positions = np.zeros(len(indices), object)
+    """Where the values are, in C order."""
+    if sparse.indices.ndim == 1:
+        return sparse.indices
+    positions = np.zeros(sparse.values.size, object)  # a sparse shape can be beyond 64 bits
     for axis, size in enumerate(sparse.shape):
-        positions = positions * size + indices[:, axis]
+        positions = positions * size + sparse.indices[:, axis]
     return positions
 
 
