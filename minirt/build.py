@@ -102,6 +102,7 @@ class _Builder:
         self._scopes: list[Scope] = []
         self._bodies: dict[Node, Scope] = {}  # what takes the place of a call
         self._inner: dict[Node, list[Graph]] = {}  # the subgraphs of a node
+        self._handed_on = False  # whether a function uses a graph that a call gives it
 
     def build(self, root: Scope) -> None:
         """Fill the graph of ``root`` with what its message says."""
@@ -113,9 +114,11 @@ class _Builder:
                 if scope.outer:
                     error.located(scope.location)
                 raise
-        for scope in reversed(self._scopes):
-            if scope is root or not scope.is_function:
-                self._order(scope)
+        graphs = [scope for scope in self._scopes if scope is root or not scope.is_function]
+        for scope in graphs:
+            scope.graph.captures = list(scope.captures)
+        for scope in reversed(graphs):
+            self._order(scope)
 
     def _work_off(self, scope: Scope) -> None:
         if not scope.is_function:
@@ -243,6 +246,7 @@ class _Builder:
         graphs = [item for item in items if isinstance(item, Graph)]
         if graphs:
             self._inner.setdefault(node, []).extend(graphs)
+            self._handed_on = True
         return value
 
     def _open(self, node: Node, scope: Scope, proto: GraphProto, where: str) -> Graph:
@@ -285,9 +289,19 @@ class _Builder:
     # Order
 
     def _order(self, scope: Scope) -> None:
-        scope.graph.captures = list(scope.captures)
         nodes = list(self._expanded(scope)) if self._bodies else scope.nodes
+        if self._handed_on:
+            self._capture_around(nodes, scope.graph)
         scope.graph.nodes = sort_nodes(nodes, self._inner)
+
+    def _capture_around(self, nodes: Iterable[Node], graph: Graph) -> None:
+        """Let the graphs of a function capture what a graph in them does that a call gives."""
+        inner = dict.fromkeys(g for node in nodes for g in self._inner.get(node, ()))
+        used = dict.fromkeys(value for g in inner for value in g.captures)
+        own = {*graph.inputs, *graph.initializers, *(v for n in nodes for v in n.outputs)}
+        graph.captures = list(
+            dict.fromkeys(graph.captures) | {v: None for v in used if v not in own}
+        )
 
     def _expanded(self, scope: Scope) -> Iterator[Node]:
         """The nodes of a graph, those of a function in place of a call."""

@@ -169,6 +169,23 @@ def test_a_graph_can_be_handed_on():
     assert [n.op_type for n in loaded.nodes] == ["Abs", "If"]  # what the graph uses comes first
 
 
+def test_a_graph_can_be_handed_on_into_a_graph_of_the_function():
+    body = graph([node("Abs", "late", "t")], [], ["t"])
+    loaded = load(
+        [call("F", "c", "y", body=body), node("Abs", "x", "late", "abs")],
+        [
+            "F <body> (c) => (r) {"
+            " r = If (c) <then_branch = inner () => (s)"
+            " { s = If (c) <then_branch: graph = @body> }, else_branch = other () => (c) {}> }"
+        ],
+        inputs=[value("c", TensorProto.BOOL, []), "x"],
+    )
+    assert [n.op_type for n in loaded.nodes] == ["Abs", "If"]
+    captures = [(g.name, [v.name for v in g.captures]) for g in loaded.graphs()]
+    inner = ("inner", ["c", "late"])
+    assert captures == [("main", []), inner, ("other", ["c"]), (body.name, ["late"])]
+
+
 def test_a_function_has_opsets_of_its_own():
     old = function("F (p) => (r) { r = Abs(p) }")
     old.opset_import[0].version = 13
