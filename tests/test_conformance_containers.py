@@ -132,6 +132,8 @@ def sparse(values, indices, shape, dtype="f4"):
          "output: expected values at [], got values at [0, 1, 2, 3, 4, 5, 6, 7], ..."),
         (sparse([1], [[2**40, 3]], (2**50, 2**50)), sparse([1], [[2**40, 3]], (2**50, 2**50)), ""),
         (sparse([1], [2**60 + 3], (2**50, 2**50)), sparse([1], [[2**10, 3]], (2**50, 2**50)), ""),
+        (sparse([1], [3], (2**50, 2**50)), sparse([1], [[2**14, 3]], (2**50, 2**50)),
+         f"output: expected values at [3], got values at [{2**64 + 3}]"),
     ],
 )  # fmt: skip
 def test_sparse_tensors_compare(expected, actual, text):

@@ -8,7 +8,7 @@ from minirt.errors import UnsupportedError
 from minirt.graph import Graph, Node, Value
 from minirt.ops import registry
 from minirt.ops.registry import Alias
-from minirt.plan import NOTHING, Constant, Objects, Plan, Region, make_plan
+from minirt.plan import NOTHING, Constant, Objects, Plan, Region, Returned, make_plan
 from minirt.types import Dim, SequenceType, TensorType
 
 FLOAT, HALF, DOUBLE = (BY_NAME[n] for n in ("float", "float16", "double"))
@@ -219,6 +219,16 @@ def test_strings_have_a_buffer_of_their_own(b: Build) -> None:
     assert plan.buffers == (Objects(4),)
     assert plan.arena_bytes == 0
     assert plan.needs_memory
+
+
+def test_what_kernels_return_needs_no_memory() -> None:
+    def plan(*buffers) -> Plan:
+        return Plan((), (), buffers, (), 0)
+
+    constant = Constant(np.zeros(1, "f4"))
+    assert not plan(Returned(), constant).needs_memory
+    assert plan(Returned(), Region(0, 1, np.dtype("f4"))).needs_memory
+    assert plan(constant, Objects(1)).needs_memory
 
 
 def test_zero_elements_take_no_memory(b: Build) -> None:

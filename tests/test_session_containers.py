@@ -183,6 +183,7 @@ REFUSED = [
     ("seq(map(string, float[]))", [{"k": A.astype("f8")}],
      "'x'[0]['k']: expected float32, got float64"),
     ("map(string, float[])", [A], "'x': expected map(string,float[...]), a dict, got list"),
+    ("map(string, float[])", A, "'x': expected map(string,float[...]), a dict, got ndarray"),
     ("map(string, float[])", {1: A}, "'x': the key 1 is no str"),
     ("map(string, float[])", None, "'x': missing, expected map(string,float[...])"),
     ("map(int8, float[])", {128: A}, "'x': the key 128 is no int8"),
@@ -300,6 +301,18 @@ def test_a_kernel_returns_a_sequence(kernels: list[Any]) -> None:
         assert plain(u) == plain([B, a.astype("f2").astype("f4"), a])
     assert np.shares_memory(kernels[0][0][0], B)
     assert kernels[0][1].ndim == 1
+
+
+def test_what_a_kernel_returns_is_copied_for_each_result(kernels: list[Any]) -> None:
+    half = A.astype("f2")
+    kind = helper.make_sequence_type_proto(helper.make_tensor_type_proto(10, None))
+    inputs = [helper.make_value_info("s", kind), protos.value("a", 10, ["N"])]
+    append = protos.node("Append", "s a", "t", domain="test")
+    s = built(inputs, ["t", "u", "t"], append, protos.node("Identity", "t", "u"))
+    results = s.run([[half], half])
+    assert [plain(r) for r in results] == [plain([half, half])] * 3
+    made = arrays(list(results))
+    assert not any(np.shares_memory(a, b) for a in made for b in made if a is not b)
 
 
 def test_several_outputs_of_each_kind(kernels: list[Any]) -> None:
