@@ -19,8 +19,8 @@ Sequences, optionals, maps and sparse tensors are Python objects in storage form
 a tensor keeps its shape (:mod:`minirt.values`). As operands ``run`` gets them as they are,
 and must not change them. Outputs of such a type are not among its arguments: it returns
 the one, or a tuple of all in their order. What it returns may share parts with operands
-of such a type, but not with tensors, whose buffers are used again: those it copies. So
-``SequenceInsert`` is ``lambda sequence, tensor: [*sequence, tensor.reshape(shape).copy()]``.
+of such a type, but not with tensors, whose buffers are used again: those it copies. To
+append is ``lambda sequence, tensor: [*sequence, tensor.reshape(shape).copy()]``.
 
 An attribute that is a graph arrives as a :class:`Body`, which knows the values around it
 that it uses. So the type of ``If`` is that of ``then_branch.types()``, where the branches agree.
