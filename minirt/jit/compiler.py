@@ -34,6 +34,7 @@ from .codecs import Codec, CodecType
 from .fingerprint import fingerprint
 from .launcher import Launch, Slot, share
 from .target import cpu
+from .undisturbed import undisturbed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -51,7 +52,7 @@ with suppress(OSError):
 _OPTIONS: dict[str, Any] = {"error_model": "numpy", "nogil": True}
 
 #: Compiles a function that only kernels call: without a way in from Python, in half the time.
-helper: Any = numba.njit(**_OPTIONS, no_cpython_wrapper=True)
+helper: Any = numba.njit(**_OPTIONS | {"no_cpython_wrapper": True})
 
 #: Settings of Numba that change the code it makes.
 _SETTINGS = ("BOUNDSCHECK", "DEBUGINFO_DEFAULT", "LOOP_VECTORIZE", "OPT", "SLP_VECTORIZE")
@@ -79,6 +80,14 @@ class Packed:
     bits: int
 
 
+class _Code(NamedTuple):
+    """One specialisation: how it is called from Python, and from native code."""
+
+    entry: Callable[..., Any]
+    address: int
+    result: Result
+
+
 class Kernel:
     """A function over one-dimensional, C-contiguous arrays, compiled when it is first bound.
 
@@ -96,7 +105,7 @@ class Kernel:
         if unknown := self.whole.difference(self.parameters):
             raise TypeError(f"{self} has no parameter {', '.join(sorted(unknown))}")
         self._dispatcher = numba.njit(**_OPTIONS)(function)
-        self._results: dict[tuple[types.Type, ...], Result] = {}
+        self._codes: dict[tuple[types.Type, ...], _Code] = {}
 
     @property
     def name(self) -> str:
@@ -130,25 +139,28 @@ class Kernel:
             if isinstance(argument, np.ndarray):
                 items = slot.items(size) if slot.bits else None
                 _check(f"{name} of {self}", argument, slot.dtype, items)
-        result = self._specialise(tuple(slot.type for slot in slots))
-        run = serial = _close(result.entry_point, arguments)
+        code = self._specialise(tuple(slot.type for slot in slots))
+        run = serial = _close(code.entry, arguments)
         threads = share(slots, size, self.cost if cost is None else cost, threads)
         if threads > 1:
-            address = result.library.get_pointer_to_function(result.fndesc.llvm_func_name)
-            run = _shared(self, Launch(address, slots, arguments, size, threads), serial)
+            run = _shared(self, Launch(code.address, slots, arguments, size, threads), serial)
         if threads > 1 or os.environ.get("MINIRT_CHECK", "0") not in ("", "0"):
             run = _checked(self, slots, arguments, size, run)
         return run
 
-    def _specialise(self, signature: tuple[types.Type, ...]) -> Result:
+    def _specialise(self, signature: tuple[types.Type, ...]) -> _Code:
         """The compiled code for these types: of this process, from the cache, or made now."""
-        result = self._results.get(signature)
-        if result is None:
-            with global_compiler_lock:
-                result = self._results.get(signature)
-                if result is None:
-                    result = self._results[signature] = self._make(signature)
-        return result
+        code = self._codes.get(signature)
+        return undisturbed(lambda: self._make_once(signature)) if code is None else code
+
+    def _make_once(self, signature: tuple[types.Type, ...]) -> _Code:
+        with global_compiler_lock:
+            code = self._codes.get(signature)
+            if code is None:
+                result = self._make(signature)
+                address = result.library.get_pointer_to_function(result.fndesc.llvm_func_name)
+                code = self._codes[signature] = _Code(result.entry_point, address, result)
+            return code
 
     def _make(self, signature: tuple[types.Type, ...]) -> Result:
         key = self._key(signature)

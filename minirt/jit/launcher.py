@@ -1,8 +1,8 @@
 """Running a serially compiled kernel in blocks, on several threads.
 
 A kernel is reached through its native address: no parallel code is compiled, and what
-the threads run is the very code of the serial call. Between the pool, which knows only
-threads, and the kernel, whose arguments are laid out as Numba likes them, stands a
+the threads run is the very code of the serial call. Between the workers, who know only
+functions, and the kernel, whose arguments are laid out as Numba likes them, stands a
 *trampoline*: a few instructions, made once for each layout of arguments. Every thread runs
 it on one table of 64-bit words; it takes blocks, and calls the kernel for them, until none
 is left.
@@ -25,8 +25,9 @@ from numba.core.registry import cpu_target
 from numba.np.arrayobj import populate_array
 from numba.np.numpy_support import as_dtype
 
-from .pools import pool
 from .threads import resolve
+from .undisturbed import undisturbed
+from .workers import workers
 
 __all__ = ["ALIGNMENT", "PAYS", "Launch", "Slot", "share"]
 
@@ -39,7 +40,7 @@ PAYS = 6 << 20
 _LARGEST_BLOCK = 64 << 10
 _BLOCKS_A_THREAD = 8  # so that a thread that is late costs little
 
-# The words before those of the arguments; the pool looks at the first.
+# The words before those of the arguments; workers look at the first.
 _THREADS, _NEXT, _KERNEL, _SIZE, _BLOCK, _FAILED, _HEADER = range(7)
 
 
@@ -55,8 +56,8 @@ class Slot:
 
     type: types.Type
     bits: int | None = None
-    dtype: Any = field(init=False, compare=False, default=None)
-    words: int = field(init=False, compare=False, default=0)
+    dtype: np.dtype = field(init=False, compare=False, repr=False)
+    words: int = field(init=False, compare=False, repr=False, default=0)
 
     def __post_init__(self) -> None:
         # At once, since a bind asks often, and Numba takes long to tell.
@@ -76,8 +77,7 @@ def share(slots: Sequence[Slot], size: int, cost: float, threads: int | None) ->
     work = size * cost * sum(slot.bits or 0 for slot in slots) / 8
     if work < PAYS:
         return 1
-    threads = resolve(threads)
-    return threads if threads > 1 and work >= PAYS * pool().handicap else 1
+    return resolve(threads)
 
 
 class Launch:
@@ -119,7 +119,7 @@ class Launch:
             table[at] = _address(array)
             if words == 2:
                 table[at + 1] = array.size
-        pool().run(self._trampoline, table, (arrays, self._bound))
+        workers().run(self._trampoline, table)
         return not table[_FAILED]
 
 
@@ -141,15 +141,19 @@ _serial = itertools.count()
 @cache
 def _trampoline(layout: tuple[Slot, ...]) -> tuple[Any, int]:
     """The library that keeps a trampoline alive, and its address."""
+    return undisturbed(lambda: _make_trampoline(layout))
+
+
+def _make_trampoline(layout: tuple[Slot, ...]) -> tuple[Any, int]:
     context = cpu_target.target_context
     name = f"minirt.trampoline.{next(_serial)}"
     pointer = context.get_value_type(types.CPointer(types.intp))
     with global_compiler_lock:
         library = context.codegen().create_library(name)
         module = library.create_ir_module(name)
-        function = ir.Function(module, ir.FunctionType(ir.VoidType(), [pointer] * 4), name)
+        function = ir.Function(module, ir.FunctionType(ir.VoidType(), [pointer]), name)
         builder = ir.IRBuilder(function.append_basic_block())
-        _Trampoline(context, builder, function.args[3]).write(layout)
+        _Trampoline(context, builder, function.args[0]).write(layout)
         library.add_ir_module(module)
         library.finalize()
         return library, library.get_pointer_to_function(name)

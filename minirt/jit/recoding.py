@@ -7,7 +7,7 @@ import numpy as np
 from numba.extending import overload, register_jitable
 
 from ..dtypes import BY_NAME, DType, Kind
-from .codecs import CodecType
+from .codecs import CodecType, layout_of
 from .decoding import decode
 from .encoding import encode
 from .lanes import and_, bits, from_bits, half_to_float, lshr, select, shl, smax, smin
@@ -36,6 +36,8 @@ def _recode(to, from_, x):
     src, dst = from_.codec.dtype, to.codec.dtype
     if dst is _BFLOAT16 and src.bits <= 8:
         return _upper_half
+    if dst.kind is Kind.BOOL and src.is_float and src.bits <= 8:
+        return _is_not_zero(src)
     if dst.is_float and dst.bits <= 8 and dst is not _E8M0 and _has_lanes(src):
         rounded = rounds_bits(to.codec, src)
         return lambda to, from_, x: rounded(np.int16(x))
@@ -54,6 +56,16 @@ def _recode(to, from_, x):
 def _has_lanes(src: DType) -> bool:
     """Whether a small float is rounded faster from the bits of a ``src``. (1.1 x.)"""
     return src is _BFLOAT16 or (src.name == "float16" and has_half())
+
+
+def _is_not_zero(src: DType):
+    """Of a small float, by its code: an FNUZ format has no -0, float8e8m0 no zero. (5 x.)"""
+    layout = layout_of(src)
+    sign = 0 if layout.nan == "neg_zero" else 1 << (src.bits - 1)
+    mask = np.uint8(src.code_mask & ~sign)
+    if not layout.signed:
+        return lambda to, from_, x: np.uint8(1)
+    return lambda to, from_, x: np.uint8(and_(x, mask) != np.uint8(0))
 
 
 def _upper_half(to, from_, x):

@@ -93,9 +93,9 @@ def _has_table(src: DType, dst: DType) -> bool:
 
     That costs no kernel for the pair. Loads take a third of a nanosecond an element: that is
     fast enough for floats that become 8 bytes wide, and narrower results need instructions
-    that look up many at once. From integer to integer nothing is as fast as arithmetic.
+    that look up many at once. Between integers, and to bool, arithmetic is still faster.
     """
-    if src.bits > 8 or not (src.is_float or dst.is_float):
+    if src.bits > 8 or dst.kind is Kind.BOOL or not (src.is_float or dst.is_float):
         return False
     size = dst.storage.itemsize
     return size <= max(widest_entry(), 1) or (size == 8 and src.is_float)
