@@ -183,15 +183,18 @@ def _described() -> onnx.ModelProto:
     proto.configuration.add(name="two", num_devices=2, device=["cpu:0", "cpu:1"])
     devices = proto.graph.node[0].device_configurations.add(configuration_id="two")
     sharding = devices.sharding_spec.add(tensor_name="x", device=[0, 1])
+    sharding.index_to_device_group_map.add(key=0, value=[0, 1])
     sharding.sharded_dim.add(axis=0).simple_sharding.add(dim_param="N", num_shards=2)
     return proto
 
 
 def _opaque() -> onnx.ModelProto:
-    """Of a type that no one knows."""
+    """Of a type that no one knows, with a part of a tensor."""
     info = onnx.ValueInfoProto(name="x")
     info.type.opaque_type.domain, info.type.opaque_type.name = "org.example", "Image"
-    return model([], [info], ["x"])
+    part = _tensor("w")
+    part.segment.begin, part.segment.end = 0, 2
+    return model([], [info], ["x"], initializer=[part])
 
 
 def _old() -> onnx.ModelProto:

@@ -106,7 +106,7 @@ def find_schema(domain: str, name: str, opset: int) -> Schema | None:
 
     None if ONNX has none, or none that early. The schema may be a deprecated one.
     """
-    if not is_standard(domain):
+    if not is_standard(domain) or opset >= 1 << 31:  # onnx takes a C int
         return None
     try:
         return _convert(defs.get_schema(name, opset, domain))

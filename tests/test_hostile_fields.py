@@ -1,4 +1,7 @@
-"""Text that is not UTF-8 in every field of every message: protobuf hands it out as bytes."""
+"""Every field of every message in turn: text that is not UTF-8, and numbers that no one means.
+
+Protobuf does not mind, and hands out bytes for such a text.
+"""
 
 from __future__ import annotations
 
@@ -30,63 +33,86 @@ def messages(message: Message, path: tuple[str, ...] = ()) -> Iterator[tuple[tup
                 yield from messages(item, (*path, field.name))
 
 
-def texts(descriptor: Descriptor) -> list[FieldDescriptor]:
-    return [f for f in descriptor.fields if f.type == FieldDescriptor.TYPE_STRING]
+def fields(descriptor: Descriptor, *types: int) -> list[FieldDescriptor]:
+    return [f for f in descriptor.fields if f.type in types]
 
 
-def replacements() -> Iterator[tuple[str, bytes, Seed]]:
-    """Each place of a text in the models once: its path, the damaged model, and its seed."""
-    seen = set()
+TEXTS = (FieldDescriptor.TYPE_STRING,)
+INTEGERS = (FieldDescriptor.TYPE_INT32, FieldDescriptor.TYPE_INT64)
+
+
+def cases(types: tuple[int, ...], content: str | int) -> dict[str, Seed]:
+    """Each place of such a field in the models once, with other contents there."""
+    found: dict[str, Seed] = {}
     for seed in handcrafted():
         model = ModelProto.FromString(seed.model)
         for path, message in messages(model):
-            for field in texts(message.DESCRIPTOR):
+            for field in fields(message.DESCRIPTOR, *types):
                 place = ".".join([*path, field.name])
-                if place not in seen:
-                    seen.add(place)
-                    yield place, damaged(model, message, field), seed
+                if place not in found:
+                    data = damaged(model, message, field, content).replace(MARK.encode(), WRONG)
+                    found[place] = Seed(seed.name, data, seed.files)
+    return found
 
 
-def damaged(model: Message, message: Message, field: FieldDescriptor) -> bytes:
-    """The bytes of ``model``, of which ``message`` is a part, with wrong text in one field."""
+def damaged(model: Message, message: Message, field: FieldDescriptor, content: str | int) -> bytes:
+    """The bytes of ``model`` with ``content`` in a field of ``message``, which is in it."""
     before = type(message)()
     before.CopyFrom(message)
     message.ClearField(field.name)
     if field.is_repeated:
-        getattr(message, field.name).extend([*getattr(before, field.name)[1:], MARK])
+        getattr(message, field.name).extend([*getattr(before, field.name)[1:], content])
     else:
-        setattr(message, field.name, MARK)
-    data = model.SerializeToString().replace(MARK.encode(), WRONG)
+        setattr(message, field.name, content)
+    data = model.SerializeToString()
     message.CopyFrom(before)
     return data
 
 
-CASES = {place: Seed(seed.name, data, seed.files) for place, data, seed in replacements()}
+WITH_WRONG_TEXT = cases(TEXTS, MARK)
+NUMBERS = (0, -1, 2**31 - 1, -(2**31), 2**31, 2**62, 2**63 - 1, -(2**63))
+WITH_NUMBERS = {
+    f"{place}={number}": seed
+    for number in NUMBERS
+    for place, seed in cases(INTEGERS[number.bit_length() > 31 :], number).items()
+}
+
+OUTCOMES = {
+    "loads", "runs", "ParseError", "SchemaError", "ShapeError", "UnsupportedError", "InputError"
+}  # fmt: skip
 
 
-def test_every_field_of_a_model_is_among_the_cases():
+@pytest.mark.parametrize("types", [TEXTS, INTEGERS])
+def test_every_field_of_a_model_is_among_the_cases(types):
     pending, known = [ModelProto.DESCRIPTOR], set()
     for descriptor in pending:
         if descriptor.full_name not in known:
             known.add(descriptor.full_name)
             pending += [f.message_type for f in descriptor.fields if f.message_type]
-    wanted = {(d.name, f.name) for d in pending for f in texts(d)}
+    wanted = {(d.name, f.name) for d in pending for f in fields(d, *types)}
     found = {
         (message.DESCRIPTOR.name, field.name)
         for seed in handcrafted()
         for _, message in messages(ModelProto.FromString(seed.model))
-        for field in texts(message.DESCRIPTOR)
+        for field in fields(message.DESCRIPTOR, *types)
     }
     assert found >= wanted
 
 
-@pytest.mark.parametrize("place", CASES)
-def test_text_that_is_not_utf8(place, tmp_path, monkeypatch):
+@pytest.fixture
+def without_kernels(monkeypatch):
     monkeypatch.setattr("minirt.kernels.convert", lambda *_, **__: lambda source, target: None)
-    assert WRONG in CASES[place].model
-    assert check(CASES[place], tmp_path) in {
-        "loads", "runs", "ParseError", "SchemaError", "UnsupportedError"
-    }  # fmt: skip
+
+
+@pytest.mark.parametrize("place", WITH_WRONG_TEXT)
+def test_text_that_is_not_utf8(place, tmp_path, without_kernels):
+    assert WRONG in WITH_WRONG_TEXT[place].model
+    assert check(WITH_WRONG_TEXT[place], tmp_path) in OUTCOMES
+
+
+@pytest.mark.parametrize("place", WITH_NUMBERS)
+def test_numbers_that_no_one_means(place, tmp_path, without_kernels):
+    assert check(WITH_NUMBERS[place], tmp_path) in OUTCOMES
 
 
 @pytest.mark.parametrize(
