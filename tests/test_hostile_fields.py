@@ -6,6 +6,7 @@ Protobuf does not mind, and hands out bytes for such a text.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 from fuzz import check
@@ -113,6 +114,17 @@ def test_text_that_is_not_utf8(place, tmp_path, without_kernels):
 @pytest.mark.parametrize("place", WITH_NUMBERS)
 def test_numbers_that_no_one_means(place, tmp_path, without_kernels):
     assert check(WITH_NUMBERS[place], tmp_path) in OUTCOMES
+
+
+@pytest.mark.parametrize("number", [n for n in NUMBERS if n > 28])
+@pytest.mark.parametrize("name", ["casts", "functions", "subgraphs", "old"])
+def test_opsets_that_no_one_means(name, number, tmp_path):
+    seed = next(seed for seed in handcrafted() if seed.name == name)
+    model = ModelProto.FromString(seed.model)
+    for item in model.opset_import:
+        item.version = number
+    outcome = check(replace(seed, model=model.SerializeToString()), tmp_path)
+    assert outcome == "UnsupportedError"
 
 
 @pytest.mark.parametrize(
