@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import insort
+from bisect import bisect_left, insort
 
 __all__ = ["ALIGNMENT", "Arena"]
 
@@ -19,18 +19,20 @@ class Arena:
 
     def __init__(self) -> None:
         self.bytes = 0
-        self._gaps: list[tuple[int, int]] = []
+        self._gaps: list[tuple[int, int]] = []  # size and start, sorted
+        self._ends: dict[int, int] = {}  # of gaps, by their start
+        self._starts: dict[int, int] = {}  # of gaps, by their end
 
     def take(self, size: int) -> int:
         """The offset of ``size`` free bytes."""
         size = _aligned(size)
         if not size:
             return 0
-        fitting = [(end - start, start, end) for start, end in self._gaps if end - start >= size]
-        _, start, end = min(fitting) if fitting else self._grow(size)
-        self._gaps.remove((start, end))
+        place = bisect_left(self._gaps, (size, 0))
+        start = self._gaps[place][1] if place < len(self._gaps) else self._grow(size)
+        end = self._remove(start)
         if start + size < end:
-            insort(self._gaps, (start + size, end))
+            self._add(start + size, end)
         return start
 
     def give(self, offset: int, size: int) -> None:
@@ -38,20 +40,30 @@ class Arena:
         start, end = offset, offset + _aligned(size)
         if start == end:
             return
-        touching = [gap for gap in self._gaps if gap[1] == start or gap[0] == end]
-        for gap in touching:
-            self._gaps.remove(gap)
-            start, end = min(start, gap[0]), max(end, gap[1])
-        insort(self._gaps, (start, end))
+        if end in self._ends:
+            end = self._remove(end)
+        if start in self._starts:
+            start = self._starts[start]
+            self._remove(start)
+        self._add(start, end)
 
-    def _grow(self, size: int) -> tuple[int, int, int]:
-        """Extend the gap at the end, or make one, to hold ``size`` bytes."""
-        last = self._gaps[-1] if self._gaps else (0, 0)
-        start = last[0] if last[1] == self.bytes else self.bytes
-        added = size - (self.bytes - start)
-        self.bytes += added
-        self.give(self.bytes - added, added)
-        return size, start, self.bytes
+    def _grow(self, size: int) -> int:
+        """The start of a gap at the end that holds ``size`` bytes, which is extended for that."""
+        start, old = self._starts.get(self.bytes, self.bytes), self.bytes
+        self.bytes = start + size
+        self.give(old, self.bytes - old)
+        return start
+
+    def _add(self, start: int, end: int) -> None:
+        insort(self._gaps, (end - start, start))
+        self._ends[start], self._starts[end] = end, start
+
+    def _remove(self, start: int) -> int:
+        """Take the gap at ``start`` out; the end of it."""
+        end = self._ends.pop(start)
+        del self._starts[end]
+        del self._gaps[bisect_left(self._gaps, (end - start, start))]
+        return end
 
 
 def _aligned(size: int) -> int:

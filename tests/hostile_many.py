@@ -7,6 +7,8 @@ from hostile_process import BOOL, LOCAL, calls, case, expand, infer, load
 from onnx import GraphProto, ModelProto, TensorProto, ValueInfoProto, helper
 from protos import graph, model, node, value
 
+from minirt.arena import Arena
+
 MANY = 60_000
 
 
@@ -61,6 +63,15 @@ def many_subgraphs() -> object:
     count = MANY // 10
     nodes = [node("If", "c", f"y{i}", then_branch=inner, else_branch=inner) for i in range(count)]
     return infer(model(nodes, ["x", value("c", BOOL, [])], ["y0"]))
+
+
+@case
+def many_gaps() -> object:
+    """Buffers of which every other one is free, where none of the next fits in."""
+    arena = Arena()
+    for offset in [arena.take(64) for _ in range(2 * MANY)][::2]:
+        arena.give(offset, 64)
+    return len({arena.take(128) for _ in range(MANY)})
 
 
 @case

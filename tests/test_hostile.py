@@ -74,6 +74,7 @@ MANY = {
     "one_node_of_many_operands": "1 nodes, 240 thousand characters",
     "many_calls": "60000 nodes",
     "many_subgraphs": "6000 nodes, 1096 thousand characters",
+    "many_gaps": "60000",
     "many_steps": "2000",
 }
 
