@@ -135,7 +135,7 @@ def _parse(data: bytes, what: str) -> ModelProto:
     proto = ModelProto()
     try:
         proto.ParseFromString(data)
-    except DecodeError:
+    except (DecodeError, UnicodeDecodeError):  # the latter from protobuf without C
         guess = _guess(data) or "it is cut off or damaged"
         raise ParseError(f"{what} is not an ONNX model; {guess}") from None
     unknown = UnknownFieldSet(proto)
@@ -181,6 +181,6 @@ def _is_tensor(data: bytes) -> bool:
     tensor = TensorProto()
     try:
         tensor.ParseFromString(data)
-    except DecodeError:
+    except (DecodeError, UnicodeDecodeError):  # the latter from protobuf without C
         return False
     return tensor.data_type > 0 and not len(UnknownFieldSet(tensor))

@@ -95,7 +95,7 @@ def _restructured(random: Random, data: bytes, other: bytes) -> bytes:
     try:
         model = ModelProto.FromString(data)
         donor = ModelProto.FromString(other)
-    except DecodeError:
+    except (DecodeError, UnicodeDecodeError):
         return _rewritten(random, data, other)
     for _ in range(8):  # as protobuf, or the message, may have no place for a change
         try:

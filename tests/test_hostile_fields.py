@@ -5,6 +5,9 @@ Protobuf does not mind, and hands out bytes for such a text.
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -143,3 +146,19 @@ def test_values_with_text_that_is_not_utf8(message, type_):
         assert value_from_proto(data, type_) in ([], None, {})
     except MinirtError as error:
         assert str(error).isprintable()
+
+
+def test_protobuf_without_c():
+    """It refuses such texts when it reads them, by an exception of Python's."""
+    (data, *_) = [seed.model for seed in WITH_WRONG_TEXT.values()]
+    script = (
+        "import sys, minirt\n"
+        "for read in (minirt.load, minirt.infer):\n"
+        "    try: read(sys.stdin.buffer.read() or b'\\xff')\n"
+        "    except minirt.ParseError as error: print(error)"
+    )
+    environment = os.environ | {"PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION": "python"}
+    command = [sys.executable, "-c", script]
+    done = subprocess.run(command, input=data, capture_output=True, env=environment)
+    message = "the model is not an ONNX model; it is cut off or damaged"
+    assert (done.stdout.decode().splitlines(), done.stderr) == ([message] * 2, b"")

@@ -73,7 +73,7 @@ def _elements(path: Path) -> bytes:
     try:
         tensor = TensorProto.FromString(contents)
         array = from_proto(tensor)
-    except (DecodeError, MinirtError):
+    except (DecodeError, UnicodeDecodeError, MinirtError):
         return contents
     text = array.dtype == object
     elements = json.dumps(array.tolist()).encode() if text else array.tobytes()
