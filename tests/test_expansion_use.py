@@ -249,6 +249,9 @@ def test_what_is_missing_in_a_model_that_is_wrong(tmp_path):
     proto = model([node("Relu", "x", "y", typo=1)], ["x"], ["y"])
     path.write_bytes(proto.SerializeToString())
     assert list(describe(str(path)))[-1].startswith("  Relu (ai.onnx 21, 1 node")
+    proto = model([node("Relu", "x", "y")], ["x"], ["y"], opsets={"": 2**63 - 1})
+    path.write_bytes(proto.SerializeToString())
+    assert list(describe(str(path)))[-1] == "  Relu (ai.onnx 9223372036854775807, 1 node)"
 
 
 # Faults and bounds

@@ -81,10 +81,10 @@ def find_function(domain: str, name: str, version: int) -> Function | None:
 
     Of several that of the latest opset up to ``version`` is taken, else the first.
     """
-    if find_schema(domain, name, version) is None:
+    newest = NEWEST_OPSETS.get(domain, 0)
+    if version > newest or find_schema(domain, name, version) is None:
         return None
     schema: Any = defs.get_schema(name, version, domain)
-    newest = NEWEST_OPSETS[domain]
     known = [v for v in schema.all_function_opset_versions if v <= newest]
     if not known:
         return None
