@@ -15,8 +15,9 @@ from minirt.jit import launcher, permute, threads
 from minirt.jit.streams import BLOCK
 from minirt.kernels import cast
 
-#: Sources, and results of 1, 2, 4 and 8 bytes.
+#: Results of 1, 2, 4 and 8 bytes, and one that is a copy.
 STREAMED = [
+    ("int16", "uint16"),
     ("float", "float8e4m3fn"),
     ("float", "float16"),
     ("bfloat16", "float"),

@@ -32,9 +32,9 @@ from ..errors import ExecutionError
 from .cache import Store, stamp
 from .codecs import Codec, CodecType
 from .fingerprint import fingerprint
+from .jobs import hold_over_forks, undisturbed
 from .launcher import Launch, Slot, share
 from .target import cpu
-from .undisturbed import undisturbed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -358,6 +358,4 @@ def _release() -> None:
     global_compiler_lock.release()
 
 
-if hasattr(os, "register_at_fork"):
-    # Held over a fork: a child must not inherit a compilation that nobody finishes.
-    os.register_at_fork(before=_hold, after_in_parent=_release, after_in_child=_release)
+hold_over_forks(_hold, _release)  # the user's code compiles as well

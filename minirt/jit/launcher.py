@@ -25,8 +25,8 @@ from numba.core.registry import cpu_target
 from numba.np.arrayobj import populate_array
 from numba.np.numpy_support import as_dtype
 
+from .jobs import undisturbed
 from .threads import resolve
-from .undisturbed import undisturbed
 from .workers import workers
 
 __all__ = ["ALIGNMENT", "PAYS", "Launch", "Slot", "share"]

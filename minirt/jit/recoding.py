@@ -14,7 +14,7 @@ from .lanes import and_, bits, from_bits, half_to_float, lshr, select, shl, smax
 from .small_floats import rounds_bits
 from .target import has_half
 
-__all__ = ["recode"]
+__all__ = ["copies", "recode"]
 
 _FLOAT = BY_NAME["float"]
 _BFLOAT16 = BY_NAME["bfloat16"]
@@ -26,6 +26,17 @@ _EXACT = 1 << 24
 def recode(to, from_, x):
     """``encode(to, decode(from_, x))``; in kernels only."""
     raise NotImplementedError("recode is for kernels")
+
+
+def copies(to, from_):
+    """Whether ``recode`` leaves bits as they are: a constant; in kernels only."""
+    raise NotImplementedError("copies is for kernels")
+
+
+@overload(copies)
+def _copies(to, from_):
+    same = to.codec == from_.codec
+    return lambda to, from_: same
 
 
 @overload(recode)

@@ -70,9 +70,9 @@ def elements_to_line(typingctx, array):
 
 @intrinsic
 def stream(typingctx, target, at, block):
-    """target[at : at + block.size] = block; ``at`` begins a cache line.
+    """Make ``BLOCK`` bytes of ``target`` from element ``at`` on those at the start of ``block``.
 
-    Other threads may see it only after :func:`fence`.
+    ``at`` begins a cache line. Other threads may see it only after :func:`fence`.
     """
 
     def generate(context, builder, signature, arguments):
@@ -86,7 +86,7 @@ def stream(typingctx, target, at, block):
             place = [ir.IntType(32)(index)]
             loaded = builder.load(builder.gep(from_, place))
             stored = builder.store(loaded, builder.gep(to, place))
-            loaded.align = stored.align = _LINE
+            loaded.align, stored.align = 1, _LINE
             stored.set_metadata("nontemporal", hint)
         return context.get_dummy_value()
 

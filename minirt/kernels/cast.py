@@ -10,6 +10,7 @@ from ..dtypes import BY_NAME, DType, Kind
 from ..jit import Codec, kernel, recode
 from ..jit.codecs import layout_of
 from ..jit.permute import LINE, look_up_line, widest_entry
+from ..jit.recoding import copies
 from ..jit.streams import elements_to_line, fence, new_block, stream
 from . import strings
 
@@ -43,9 +44,12 @@ def cast_streamed(src, dst, from_, to):
         dst[i] = recode(to, from_, src[i])
     for first in range(start, stop, block.size):
         part = src[first : first + block.size]
-        for i in range(part.size):
-            block[i] = recode(to, from_, part[i])
-        stream(dst, first, block)
+        if copies(to, from_):
+            stream(dst, first, part)
+        else:
+            for i in range(part.size):
+                block[i] = recode(to, from_, part[i])
+            stream(dst, first, block)
     fence()
     src, dst = src[stop:], dst[stop:]
     for i in range(src.size):
