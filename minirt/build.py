@@ -119,6 +119,8 @@ class _Builder:
             scope.graph.captures = list(scope.captures)
         for scope in reversed(graphs):
             self._order(scope)
+        for call in self._bodies:
+            call.detach()
 
     def _work_off(self, scope: Scope) -> None:
         if not scope.is_function:

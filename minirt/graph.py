@@ -7,7 +7,6 @@ optional operand is None, and a value knows the node that makes it.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Graph", "Mapped", "Node", "Value"]
 
-_NO_DEFAULTS: Mapping[str, Any] = MappingProxyType({})
+_NO_DEFAULTS: Mapping[str, Any] = {}  # shared, and not to be changed
 
 
 @dataclass(eq=False, slots=True)
@@ -91,6 +90,10 @@ class Node:
             for item in attribute if isinstance(attribute, list) else [attribute]:
                 if isinstance(item, Graph):
                     yield name, item
+
+    def detach(self) -> None:
+        """Let go of all values and attributes: others do its work, and only name it."""
+        self.inputs, self.outputs, self.attributes = [], [], {}
 
     @property
     def _label(self) -> str:

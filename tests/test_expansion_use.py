@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import ml_dtypes
 import numpy as np
 import pytest
@@ -48,8 +50,8 @@ def test_a_model_runs_by_bodies():
     y, a = session.run([x], outputs=["y", "a"])
     np.testing.assert_allclose(y, expected, rtol=1e-6)
     np.testing.assert_allclose(a, softmax(x, 1), rtol=1e-6)
-    # Values of a body have names too.
-    (highest,) = session.run([x], outputs=["a/X_ReduceMax"])
+    # Values of a body have names too, also in a copy.
+    (highest,) = pickle.loads(pickle.dumps(session)).run([x], outputs=["a/X_ReduceMax"])
     assert np.array_equal(highest, x.max(1, keepdims=True))
 
 

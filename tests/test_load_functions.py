@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import pickle
+
+import numpy as np
 import pytest
 from onnx import FunctionProto, TensorProto, helper, parser
 from protos import graph, model, node, value
 
+import minirt
 from minirt.errors import SchemaError, UnsupportedError
 from minirt.infer import infer
 from minirt.load import load_graph, read_graph
@@ -320,3 +324,18 @@ def test_depth_of_calls_costs_no_recursion():
     )
     assert [n.op_type for n in loaded.nodes] == ["Identity"]
     assert loaded.nodes[0].location.count(" > ") == depth + 1
+
+
+def test_a_session_with_functions_is_pickled():
+    """Without following values backwards from a call, one recursion a node of its function."""
+    length = 1000
+    body = " ".join(f"v{i + 1} = Identity(v{i})" for i in range(length))
+    loaded = load(
+        [call("F"), call("G", "y", "z")],
+        [f"F (v0) => (v{length}) {{ {body} }}", "G (p) => (p) { }"],
+        inputs=[value("x", 1, [2])],
+        outputs=["z"],
+        read=minirt.load,
+    )
+    again = pickle.loads(pickle.dumps(loaded))
+    assert again.run([np.float32([1, 2])])["z"].tolist() == [1, 2]

@@ -50,6 +50,7 @@ class _Expanding(Typing):
         self.add_constants(graph)
         frame.graph.initializers.update(graph.initializers)
         frame.pending += reversed(graph.nodes)
+        node.detach()
         return True
 
     def _leave(self, frame: Frame) -> None:
