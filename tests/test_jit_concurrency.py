@@ -1,9 +1,8 @@
-"""Threads that compile and launch at once, and forks before, during and after: on each pool."""
+"""Threads that compile and launch at once, and forks before, during and after."""
 
 from __future__ import annotations
 
 import os
-from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,7 @@ from jit_process import run_python
 pytestmark = pytest.mark.slow
 
 COMMON = """
-from minirt.jit import launcher, pools
+from minirt.jit import launcher
 launcher.PAYS = 0
 
 @kernel(whole=("table",))
@@ -66,29 +65,17 @@ def in_child(job):
     raise AssertionError("the child hangs")
 
 def end():
-    assert pools.pool().name == sys.argv[1], pools.pool().name
     print("done", statistics().compiled)
 """
 
 
-def _has_tbb() -> bool:
-    try:
-        return bool(metadata.version("tbb"))
-    except metadata.PackageNotFoundError:  # there are no wheels for this platform
-        return False
-
-
-@pytest.fixture(params=["tbb", "threads"] if _has_tbb() else ["threads"])
-def run(request: pytest.FixtureRequest, tmp_path: Path):
-    layer = "default" if request.param == "tbb" else "workqueue"
-
+@pytest.fixture
+def run(tmp_path: Path):
     def run(script: str) -> str:
         return run_python(
             COMMON + script + "\nend()",
             tmp_path,
-            request.param,
             NUMBA_NUM_THREADS="4",
-            NUMBA_THREADING_LAYER=layer,
         )
 
     return run
@@ -113,7 +100,7 @@ together([lambda add=add: check(add) for add in adds])
     assert run(script) == "done 8\n"
 
 
-def test_threads_that_launch_share_one_pool(run) -> None:
+def test_threads_that_launch_share_the_workers(run) -> None:
     script = """
 together([lambda: check(1, times=200)] * 4)
 assert len(os.listdir("/proc/self/task")) < 12 if os.path.exists("/proc/self/task") else True
@@ -155,7 +142,6 @@ if hasattr(os, "fork"):
 check(1)
 def child():
     check(1)
-    assert pools.pool().name == "threads"  # even where it was TBB
     check(np.int8(2))  # compiled there
     in_child(lambda: check(1))
 for _ in range(3):

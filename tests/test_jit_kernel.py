@@ -30,7 +30,7 @@ def scale(src, dst, factor, offset):
 
 def code_of(kernel: Kernel) -> str:
     """The optimised LLVM code of a kernel's only specialisation, without its wrappers."""
-    (result,) = kernel._results.values()
+    ((_, _, result),) = kernel._codes.values()
     text = result.library.get_llvm_str()
     name = re.escape(result.fndesc.llvm_func_name)
     found = re.search(rf'^define [^\n]*@"?{name}"?\(.*?^}}', text, re.M | re.S)
@@ -280,7 +280,7 @@ def test_a_jitted_helper_may_be_closed_over() -> None:
 def test_arrays_are_typed_as_numba_types_them() -> None:
     k = kernel(scale)
     k.bind(F4, np.dtype("?"), np.uint8(1), True, size=1)
-    (signature,) = k._results
+    (signature,) = k._codes
     assert signature == (
         types.Array(types.float32, 1, "C"),
         types.Array(types.boolean, 1, "C"),

@@ -9,6 +9,8 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+from ..jit.jobs import undisturbed
+
 #: Which module has which name.
 _HOMES = {
     "convert": "cast",
@@ -22,6 +24,7 @@ __all__ = sorted(_HOMES)
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
+    module = undisturbed(lambda: importlib.import_module(f"{__name__}.{_HOMES[name]}"))
+    value = getattr(module, name)
     globals()[name] = value
     return value

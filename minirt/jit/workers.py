@@ -1,0 +1,243 @@
+"""Threads of our own, which run kernels in blocks.
+
+A worker is a thread that has gone into native code for good. There it waits, without the GIL,
+until it is handed a function, calls it, and waits again. It knows no Python: it needs the
+interpreter neither to begin nor to end, and a process ends without asking it. A launch takes
+two microseconds, and the workers that are idle; where there are none it does without.
+
+Others' threads do worse. TBB launches as fast, but a child that was forked while a second
+thread was in TBB hangs or aborts at its end. OpenMP kills a forked child at its first launch.
+Numba's workqueue aborts the process when two threads launch at once.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import threading
+from _thread import start_new_thread
+from contextlib import suppress
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from llvmlite import binding as llvm
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.registry import cpu_target
+
+from .jobs import undisturbed
+from .threads import numba_threads
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["Workers", "workers"]
+
+#: How often a lock is tried before a thread goes to sleep, about 20 µs: what it waits for is
+#: most often nearer than the time that it would take to wake up.
+_SPINS = 2000
+
+#: A worker is five words: its state, a function, what to pass to it, two of Python's locks.
+#: State 1 is an offer. A worker that takes it makes it 2, and opens its lock ``done`` in the
+#: end; one that is too late finds it withdrawn, which is 0, or finds the next.
+_CODE = """
+%worker = type {{ i64, ptr, ptr, ptr, ptr }}
+
+define internal void @wait(ptr %lock) {{
+  br label %try
+try:
+  %tried = phi i64 [ 0, %0 ], [ %times, %failed ]
+  %got = call i32 {acquire}(ptr %lock, i32 0)
+  %is_open = icmp ne i32 %got, 0
+  br i1 %is_open, label %end, label %failed
+failed:
+  %times = add i64 %tried, 1
+  %is_enough = icmp uge i64 %times, {spins}
+  br i1 %is_enough, label %sleep, label %try
+sleep:
+  call i32 {acquire}(ptr %lock, i32 1)
+  br label %end
+end:
+  ret void
+}}
+
+define void @minirt.work(ptr %worker) {{
+  %function.at = getelementptr %worker, ptr %worker, i64 0, i32 1
+  %table.at = getelementptr %worker, ptr %worker, i64 0, i32 2
+  %wake.at = getelementptr %worker, ptr %worker, i64 0, i32 3
+  %done.at = getelementptr %worker, ptr %worker, i64 0, i32 4
+  %wake = load ptr, ptr %wake.at
+  %done = load ptr, ptr %done.at
+  br label %idle
+idle:
+  call void @wait(ptr %wake)
+  %old = cmpxchg ptr %worker, i64 1, i64 2 acquire monotonic
+  %is_offered = extractvalue {{ i64, i1 }} %old, 1
+  br i1 %is_offered, label %busy, label %idle
+busy:
+  %function = load ptr, ptr %function.at
+  %table = load ptr, ptr %table.at
+  call void %function(ptr %table)
+  call void {release}(ptr %done)
+  br label %idle
+}}
+
+define void @minirt.launch(ptr %crew, i64 %size, ptr %function, ptr %table) {{
+  br label %offers
+offers:
+  %i = phi i64 [ 0, %0 ], [ %i.next, %offer ]
+  %is_free = icmp ult i64 %i, %size
+  br i1 %is_free, label %offer, label %work
+offer:
+  %i.at = getelementptr ptr, ptr %crew, i64 %i
+  %helper = load ptr, ptr %i.at
+  %function.at = getelementptr %worker, ptr %helper, i64 0, i32 1
+  %table.at = getelementptr %worker, ptr %helper, i64 0, i32 2
+  %wake.at = getelementptr %worker, ptr %helper, i64 0, i32 3
+  store ptr %function, ptr %function.at
+  store ptr %table, ptr %table.at
+  store atomic i64 1, ptr %helper release, align 8
+  %wake = load ptr, ptr %wake.at
+  call void {release}(ptr %wake)
+  %i.next = add i64 %i, 1
+  br label %offers
+work:
+  call void %function(ptr %table)
+  br label %ends
+ends:
+  %j = phi i64 [ 0, %work ], [ %j.next, %withdraw ], [ %j.next, %await ]
+  %j.next = add i64 %j, 1
+  %is_left = icmp ult i64 %j, %size
+  br i1 %is_left, label %withdraw, label %end
+withdraw:
+  %j.at = getelementptr ptr, ptr %crew, i64 %j
+  %late = load ptr, ptr %j.at
+  %old = cmpxchg ptr %late, i64 1, i64 0 monotonic monotonic
+  %is_withdrawn = extractvalue {{ i64, i1 }} %old, 1
+  br i1 %is_withdrawn, label %ends, label %await
+await:
+  %done.at = getelementptr %worker, ptr %late, i64 0, i32 4
+  %done = load ptr, ptr %done.at
+  call void @wait(ptr %done)
+  br label %ends
+end:
+  ret void
+}}
+"""
+
+
+class Workers:
+    """The workers of a process: started when they are first wanted, and kept."""
+
+    def __init__(self) -> None:
+        self._most = numba_threads() - 1
+        self._started = 0
+        self._idle: list[int] = []
+
+    def run(self, function: int, table: Any) -> None:
+        """Call the native ``void function(word *table)`` from several threads at once.
+
+        ``table`` is a ctypes array of words; the first says how many threads, this one among
+        them. There may be fewer: the function is called once at least, and shares out its
+        work itself. All calls have ended when this returns.
+        """
+        crew: list[int] = []
+        try:
+            while len(crew) < table[0] - 1 and self._hire(crew):
+                pass
+            _code().launch((ctypes.c_void_p * len(crew))(*crew), len(crew), function, table)
+        finally:
+            self._idle.extend(crew)
+
+    def _hire(self, crew: list[int]) -> bool:
+        """Add a worker to ``crew``; False if there is none to be had."""
+        with suppress(IndexError):
+            crew.append(self._idle.pop())
+            return True
+        with _lock:
+            if self._started >= self._most:
+                return False
+            self._started += 1
+        with suppress(RuntimeError, MemoryError):
+            crew.append(_start())
+            return True
+        return False
+
+
+def _start() -> int:
+    """The address of a new worker. It is never freed: its thread ends with the process."""
+    words = _python(ctypes.c_void_p, "PyMem_RawCalloc", ctypes.c_size_t, ctypes.c_size_t)(5, 8)
+    if not words:
+        raise MemoryError
+    (ctypes.c_void_p * 5).from_address(words)[3:] = [_closed_lock(), _closed_lock()]
+    start_new_thread(_code().work, (words,))
+    return int(words)
+
+
+def _closed_lock() -> int:
+    """One of Python's own locks: they are there on every platform, and need no GIL."""
+    lock = _python(ctypes.c_void_p, "PyThread_allocate_lock")()
+    if not lock:
+        raise MemoryError
+    _python(ctypes.c_int, "PyThread_acquire_lock", ctypes.c_void_p, ctypes.c_int)(lock, 1)
+    return int(lock)
+
+
+def _python(result: Any, name: str, *arguments: Any) -> Any:
+    """A function of Python's C interface."""
+    return ctypes.PYFUNCTYPE(result, *arguments)((name, ctypes.pythonapi))
+
+
+class _Code(NamedTuple):
+    """The compiled functions, and what keeps them."""
+
+    work: Callable[..., None]
+    launch: Callable[..., None]
+    library: Any
+
+
+@cache
+def _code() -> _Code:
+    return undisturbed(_compile)
+
+
+def _compile() -> _Code:
+    address = {
+        name: ctypes.cast(_python(None, f"PyThread_{name}_lock"), ctypes.c_void_p).value
+        for name in ("acquire", "release")
+    }
+    calls = {name: f"inttoptr (i64 {value} to ptr)" for name, value in address.items()}
+    with global_compiler_lock:
+        library = cpu_target.target_context.codegen().create_library("minirt.workers")
+        library.add_llvm_module(llvm.parse_assembly(_CODE.format(spins=_SPINS, **calls)))
+        library.finalize()
+        work, launch = map(library.get_pointer_to_function, ("minirt.work", "minirt.launch"))
+    pointer = ctypes.c_void_p
+    return _Code(
+        ctypes.CFUNCTYPE(None, pointer)(work),
+        ctypes.CFUNCTYPE(None, pointer, ctypes.c_size_t, pointer, pointer)(launch),
+        library,
+    )
+
+
+_lock = threading.RLock()
+_workers: Workers | None = None
+
+
+def workers() -> Workers:
+    """Those of this process."""
+    global _workers
+    if _workers is None:
+        with _lock:
+            if _workers is None:
+                _workers = Workers()
+    return _workers
+
+
+def _forget() -> None:
+    """In a forked child: the threads stayed with the parent, and whoever held the lock."""
+    global _workers, _lock
+    _workers, _lock = None, threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget)
