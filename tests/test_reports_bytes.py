@@ -11,9 +11,9 @@ from protos import model, node, value
 
 import minirt
 from minirt.conformance import find_cases, run_case
+from minirt.data.packing import pack
+from minirt.data.tensors import from_proto, to_proto, to_public, to_storage
 from minirt.dtypes import BY_NAME, TABLE, Kind
-from minirt.packing import pack
-from minirt.tensors import from_proto, to_proto, to_public, to_storage
 from models import session
 
 # For each type codes, and the bytes that hold them: low bits first, the last filled with zeros.
@@ -56,10 +56,20 @@ def test_b074_narrow_elements_are_one_an_entry(name):
         from_proto(tensor)
 
 
-@pytest.mark.parametrize("dims", [[128], [1], [-1], [-(2**63), 2]])
-def test_b075_dimensions_are_not_trusted(dims):
-    with pytest.raises(minirt.ParseError, match=r"has no data|is not negative"):
-        from_proto(TensorProto(data_type=TensorProto.INT8, dims=dims))
+@pytest.mark.parametrize(
+    ("dims", "message"),
+    [
+        ([128], r"declares int8\[128\], 128 elements, but it has no data"),
+        ([2], r"declares int8\[2\], 2 bytes, but raw_data has 1"),
+        ([-1], r"declares int8\[-1\]; a dimension is not negative"),
+        ([-1, -1], r"declares int8\[-1,-1\]; a dimension is not negative"),
+        ([-(2**63), 0], r"; a dimension is not negative"),
+    ],
+)
+def test_b075_dimensions_are_not_trusted(dims, message):
+    payload = {} if dims == [128] else {"raw_data": b"\0"}
+    with pytest.raises(minirt.ParseError, match=message):
+        from_proto(TensorProto(data_type=TensorProto.INT8, dims=dims, **payload))
 
 
 def test_b077_a_packed_constant():
