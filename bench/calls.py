@@ -9,30 +9,45 @@ import numpy as np
 import minirt
 from minirt import kernels
 from minirt.dtypes import BY_NAME
+from minirt.jit.threads import at_most
 
 from . import peers
 from .peers import Peer
 from .timing import Contender
-from .workload import Workload
+from .workload import Workload, as_storage, exact, typical
 
 __all__ = ["runs", "strings"]
 
+#: Texts before they repeat themselves: exact arithmetic is slow.
+_DISTINCT = 1009
 
-def strings(src: str, dst: str, elements: int, threads: int) -> dict[str, Peer]:
-    """float32 numbers as text or back; ONNX Runtime also takes and gives arrays of objects."""
-    numbers = np.random.default_rng(0).standard_normal(elements).astype("f4")
-    numbers[abs(numbers) < 0.01] += 1  # below, text has an exponent, which NumPy does not write
-    texts = np.array([np.format_float_positional(x, trim="-") for x in numbers], object)
-    source, expected = (texts, numbers) if src == "string" else (numbers, texts)
+
+def strings(src: str, dst: str, elements: int, threads: int) -> tuple[dict[str, Peer], int]:
+    """Numbers as text or back, and the bytes of both.
+
+    ONNX Runtime, too, is given and gives arrays of objects.
+    """
+    numeric = BY_NAME[dst if src == "string" else src]
+    codes = typical(numeric, numeric)[:_DISTINCT]
+    texts = [exact.cast(int(code), numeric.name, "string") for code in codes]
+    back = [exact.cast(text, "string", numeric.name) for text in texts]
+    text = np.resize(np.array(texts, object), elements)
+    if src == "string":
+        source, expected = text, np.resize(as_storage(np.array(back, "u8"), numeric), elements)
+    else:
+        source, expected = np.resize(as_storage(codes, numeric), elements), text
     result = np.empty(elements, expected.dtype)
-    run = kernels.convert(BY_NAME[src], BY_NAME[dst], elements, saturate=True, round_mode="up")
+    with at_most(threads):
+        run = kernels.convert(BY_NAME[src], BY_NAME[dst], elements, saturate=True, round_mode="up")
+    moved = elements * numeric.storage.itemsize + sum(map(len, text))
     found = {
-        "minirt": Peer(Contender(lambda: run(source, result)), lambda: _differ(result, expected))
+        "minirt": Peer(Contender(lambda: run(source, result)), lambda: _differ(result, expected)),
+        "copy": peers.copy_of(moved, threads),
     }
     session = peers.onnxruntime_session(peers.cast_model(BY_NAME[src], BY_NAME[dst]), threads)
-    if session is not None:
+    if session is not None and numeric.storage == numeric.public:
         found["ort"] = _call(lambda: session.run(None, {"x": source})[0], expected)
-    return found
+    return found, moved
 
 
 def runs(src: str, dst: str, elements: int) -> dict[str, Peer]:

@@ -98,6 +98,15 @@ COMPARISONS = (
         {"copy": 0.5, "ort": 1, "numpy": 1},
         usual=False,
     ),
+    Comparison(
+        "every pair with text",
+        (*_pairs(_NUMERIC, ["string"]), *_pairs(["string"], _NUMERIC)),
+        {},
+        (SIZES[0],),
+        (1,),
+        fixed=True,
+        usual=False,
+    ),
 )
 
 

@@ -82,7 +82,7 @@ def _contenders(
     if pair.startswith(_RUN):
         return calls.runs(src, dst, elements), 0
     if "string" in (src, dst):
-        return calls.strings(src, dst, elements, threads), 0
+        return calls.strings(src, dst, elements, threads)
     work = _workload(src, dst, elements)
     return dict(peers.peers(work, threads, names)), work.moved
 

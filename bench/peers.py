@@ -18,15 +18,15 @@ import numpy as np
 from onnx import helper
 
 from minirt import kernels
+from minirt.data.packing import pack
 from minirt.dtypes import DType
 from minirt.jit import kernel
 from minirt.jit.threads import at_most
-from minirt.packing import pack
 
 from .timing import Contender
 from .workload import Workload, aligned
 
-__all__ = ["PEERS", "Peer", "cast_model", "onnxruntime_session", "peers", "versions"]
+__all__ = ["PEERS", "Peer", "cast_model", "copy_of", "onnxruntime_session", "peers", "versions"]
 
 #: Packages whose versions belong to a result.
 _PACKAGES = ("numba", "numpy", "ml_dtypes", "onnxruntime", "torch", "tbb")
@@ -45,9 +45,9 @@ def _copy(source, target):
         target[i] = source[i]
 
 
-def copy(work: Workload, threads: int) -> Peer:
-    """The block copy: (bytes read + bytes written) / 2, ordinary stores, the same launcher."""
-    words = work.moved // 16
+def copy_of(moved: int, threads: int) -> Peer:
+    """The block copy: ``moved`` / 2 bytes, ordinary stores, minirt's launcher."""
+    words = moved // 16
     source, target = (aligned(words, np.dtype("i8")) for _ in range(2))
     source[:] = np.arange(words)
     with at_most(threads):
@@ -55,6 +55,11 @@ def copy(work: Workload, threads: int) -> Peer:
     return Peer(
         Contender(lambda: run(source, target)), lambda: float(not np.array_equal(source, target))
     )
+
+
+def copy(work: Workload, threads: int) -> Peer:
+    """A copy that reads and writes as many bytes as the conversion."""
+    return copy_of(work.moved, threads)
 
 
 def minirt(work: Workload, threads: int) -> Peer:

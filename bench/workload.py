@@ -12,13 +12,14 @@ from pathlib import Path
 
 import numpy as np
 
+from minirt.data.packing import pack
 from minirt.dtypes import BY_NAME, DType
-from minirt.packing import pack
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+import exact
 import exact_arrays
 
-__all__ = ["Workload", "aligned"]
+__all__ = ["Workload", "aligned", "as_storage", "exact", "typical"]
 
 #: Elements before the buffer repeats itself: no multiple of any block, but of every packed group.
 _TILE = 65476
@@ -37,10 +38,10 @@ class Workload:
     @classmethod
     def make(cls, src: str, dst: str, elements: int) -> Workload:
         from_, to = BY_NAME[src], BY_NAME[dst]
-        codes = _codes(from_, to)
+        codes = typical(from_, to)
         source = aligned(elements, from_.storage)
-        _repeat(_storage(codes, from_), source)
-        expected = _unsigned(_storage(exact_arrays.cast(codes, src, dst), to))
+        _repeat(as_storage(codes, from_), source)
+        expected = _unsigned(as_storage(exact_arrays.cast(codes, src, dst), to))
         return cls(from_, to, source, aligned(elements, to.storage), expected)
 
     @property
@@ -70,7 +71,7 @@ def aligned(elements: int, dtype: np.dtype, boundary: int = 64) -> np.ndarray:
     return memory[start : start + elements * dtype.itemsize].view(dtype)
 
 
-def _codes(src: DType, dst: DType) -> np.ndarray:
+def typical(src: DType, dst: DType) -> np.ndarray:
     """Normally distributed numbers that fit both types, but for 2-bit ones, as codes of ``src``."""
     random = np.random.default_rng(0)
     largest = min(float(src.largest), float(dst.largest), 1e5)
@@ -83,7 +84,8 @@ def _codes(src: DType, dst: DType) -> np.ndarray:
     return exact_arrays.cast(doubles, "double", src.name)
 
 
-def _storage(codes: np.ndarray, dtype: DType) -> np.ndarray:
+def as_storage(codes: np.ndarray, dtype: DType) -> np.ndarray:
+    """Codes as kernels take them."""
     return codes.astype(f"u{dtype.storage.itemsize}").view(dtype.storage)
 
 
