@@ -9,13 +9,13 @@
 
 from __future__ import annotations
 
-import importlib
-import sys
-from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from .lazy import lazy
 
 if TYPE_CHECKING:
-    from .containers import load_value, save_value
+    from .data.containers import load_value, save_value
+    from .data.sparse import SparseTensor
     from .errors import (
         ExecutionError,
         InputError,
@@ -26,12 +26,10 @@ if TYPE_CHECKING:
         ShapeError,
         UnsupportedError,
     )
-    from .infer import infer
+    from .model.infer import infer
     from .outputs import Outputs
     from .session import Session, load, run
-    from .sparse import SparseTensor
-
-    __version__: str
+    from .version import __version__
 
 __all__ = [
     "ExecutionError",
@@ -56,6 +54,7 @@ __all__ = [
 #: Which module has which name. Each is imported when the name is first asked for, so that
 #: `import minirt` costs next to nothing.
 _HOMES = {
+    "__version__": "version",
     "ExecutionError": "errors",
     "InputError": "errors",
     "MinirtError": "errors",
@@ -65,50 +64,17 @@ _HOMES = {
     "SchemaError": "errors",
     "Session": "session",
     "ShapeError": "errors",
-    "SparseTensor": "sparse",
+    "SparseTensor": "data.sparse",
     "UnsupportedError": "errors",
-    "infer": "infer",
+    "infer": "model.infer",
     "load": "session",
-    "load_value": "containers",
+    "load_value": "data.containers",
     "run": "session",
-    "save_value": "containers",
+    "save_value": "data.containers",
 }
 
-
-def __getattr__(name: str) -> Any:
-    if name == "__version__":
-        value: Any = _version()
-    elif name in _HOMES:
-        value = getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
-    else:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    globals()[name] = value
-    return value
+__getattr__ = lazy(globals(), _HOMES)
 
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
-
-
-def _version() -> str:
-    from importlib import metadata
-
-    try:
-        return metadata.version(__name__)
-    except metadata.PackageNotFoundError:
-        return "0+unknown"  # run from a checkout that is not installed
-
-
-class _Package(ModuleType):
-    """Keeps functions that share their name with a submodule, ``load`` and ``infer``.
-
-    Importing a submodule sets it as an attribute of its package, over a name that is
-    there or yet to be resolved.
-    """
-
-    def __setattr__(self, name: str, value: object) -> None:
-        if not (name in _HOMES and isinstance(value, ModuleType)):
-            super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Package

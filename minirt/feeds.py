@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy import ndarray
 
-from .accept import accept
+from .data.accept import accept
 from .dtypes import Kind
 from .errors import InputError, UnsupportedError, did_you_mean, printable
 from .types import Dim, OptionalType, TensorType, Type
@@ -69,7 +69,7 @@ class ValueInfo:
 class Feeder:
     """Turns what a caller passes into what steps take of ``inputs``.
 
-    Tensors are flat storage buffers, other values are in storage form (:mod:`minirt.values`).
+    Tensors are flat storage buffers, other values are in storage form (:mod:`minirt.data.values`).
     """
 
     def __init__(self, inputs: Sequence[ValueInfo]) -> None:

@@ -107,7 +107,7 @@ class Node:
 
 
 class Mapped(Protocol):
-    """Files that are mapped into memory: :class:`minirt.external.ExternalData`."""
+    """Files that are mapped into memory: :class:`minirt.data.external.ExternalData`."""
 
     def check_unchanged(self) -> None:
         """Raise ParseError if one was written to since it was mapped."""

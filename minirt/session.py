@@ -6,25 +6,25 @@ import copy
 from typing import TYPE_CHECKING, Any
 
 from .errors import ExecutionError, InputError, did_you_mean, printable
-from .executor import Executor, Executors
 from .feeds import Feeder, ValueInfo
-from .infer import infer_types
 from .jit.threads import at_most
-from .load import load_graph
+from .model.infer import infer_types
+from .model.load import load_graph
 from .outputs import Outputs, label
-from .plan import make_plan
 from .profiling import Profile, StepProfile
+from .runtime.executor import Executor, Executors
+from .runtime.plan import make_plan
 from .types import TensorType
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Mapping, Sequence
 
-    from .external import Buffer
+    from .data.external import Buffer
     from .feeds import Feeds, Shapes
     from .graph import Graph, Node, Value
-    from .load import Model
-    from .plan import Step
+    from .model.load import Model
+    from .runtime.plan import Step
 
 __all__ = ["Session", "load", "run"]
 

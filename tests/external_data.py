@@ -3,8 +3,8 @@
 import numpy as np
 from onnx import TensorProto
 
-from minirt.external import ExternalData
-from minirt.tensors import from_proto
+from minirt.data.external import ExternalData
+from minirt.data.tensors import from_proto
 
 __all__ = ["NUMBERS", "external", "make_folder", "read"]
 

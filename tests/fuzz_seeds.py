@@ -11,10 +11,10 @@ import onnx
 from onnx import AttributeProto, TensorProto, helper
 from protos import graph, model, node, value
 
-from minirt.containers import value_to_proto
+from minirt.data.containers import value_to_proto
+from minirt.data.sparse import SparseTensor, sparse_to_proto
+from minirt.data.tensors import to_proto
 from minirt.dtypes import BY_NAME, TABLE, Kind
-from minirt.sparse import SparseTensor, sparse_to_proto
-from minirt.tensors import to_proto
 from minirt.types import MapType, OptionalType, SequenceType, SparseTensorType, TensorType, Type
 
 __all__ = ["Seed", "handcrafted", "read_seed"]

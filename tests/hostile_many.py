@@ -7,7 +7,7 @@ from hostile_process import BOOL, LOCAL, calls, case, expand, infer, load
 from onnx import GraphProto, ModelProto, TensorProto, ValueInfoProto, helper
 from protos import graph, model, node, value
 
-from minirt.arena import Arena
+from minirt.runtime.arena import Arena
 
 MANY = 60_000
 

@@ -19,7 +19,7 @@ from onnx import ModelProto, NodeProto, TensorProto
 from protos import node
 
 import minirt
-from minirt.load import read_graph
+from minirt.model.load import read_graph
 
 __all__ = ["BOOL", "LOCAL", "calls", "case", "expand", "infer", "load"]
 

@@ -9,10 +9,10 @@ from onnx import SparseTensorProto, TensorProto
 from protos import model, node, value
 
 import minirt
-from minirt.containers import value_from_proto
+from minirt.data.containers import value_from_proto
+from minirt.data.external import ExternalData
+from minirt.data.tensors import from_proto
 from minirt.dtypes import BY_NAME, TABLE, Kind
-from minirt.external import ExternalData
-from minirt.tensors import from_proto
 from minirt.types import SequenceType, TensorType
 
 # Tensors that claim more than they have

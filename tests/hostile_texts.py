@@ -14,9 +14,9 @@ from protos import model, node, value
 
 import minirt
 from minirt.cli import main
-from minirt.cli_info import describe
+from minirt.cli.info import describe
 from minirt.errors import did_you_mean
-from minirt.load import read_graph
+from minirt.model.load import read_graph
 
 # Names and texts
 

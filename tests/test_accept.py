@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from minirt.accept import accept
 from minirt.conformance import Tolerance, compare
-from minirt.containers import value_from_proto, value_to_proto
+from minirt.data.accept import accept
+from minirt.data.containers import value_from_proto, value_to_proto
+from minirt.data.sparse import SparseTensor
+from minirt.data.values import public_copy
 from minirt.dtypes import BY_NAME, TABLE, Kind
 from minirt.errors import InputError
-from minirt.sparse import SparseTensor
 from minirt.types import MapType, OptionalType, SequenceType, SparseTensorType, TensorType, Type
-from minirt.values import public_copy
 
 DTYPES = [BY_NAME[n] for n in ("float", "bfloat16", "int4", "bool", "string", "int64", "complex64")]
 

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import pytest
 
-from minirt.arena import ALIGNMENT, Arena
+from minirt.runtime.arena import ALIGNMENT, Arena
 
 
 def padded(size: int) -> int:

@@ -4,7 +4,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from minirt.arrays import to_public, to_storage
+from minirt.data.arrays import to_public, to_storage
 from minirt.dtypes import BY_NAME, TABLE, Kind
 from minirt.errors import InputError
 

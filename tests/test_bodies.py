@@ -8,12 +8,13 @@ from operators import temporary  # noqa: F401
 from protos import graph, model, node, untyped, value
 
 import minirt
-from minirt import typed
+from minirt.dtypes import BY_CODE, BY_NAME
 from minirt.errors import SchemaError, ShapeError, UnsupportedError
 from minirt.graph import Graph
-from minirt.load import load_graph
+from minirt.model import typed
+from minirt.model.load import load_graph
 from minirt.ops.registry import op
-from minirt.types import Dim, TensorType
+from minirt.types import Dim, SequenceType, TensorType
 
 pytestmark = pytest.mark.usefixtures("temporary")
 
@@ -257,6 +258,26 @@ def test_bodies_of_functions_get_the_types_that_operators_give():
     assert [n.op_type for n in innermost.nodes] == ["Cast"]
     assert [str(n.attributes["to"]) for n in innermost.nodes] == [str(HALF)]
     assert innermost.captures == []
+
+
+def test_a_loop_that_a_function_makes_knows_what_its_subgraph_captures():
+    """That of SequenceMap, whose subgraph uses a value that the loop is not given."""
+    int64 = TensorType(BY_NAME["int64"], ())
+    op("SequenceLength")(lambda input_sequence: (int64, None))
+    op("SequenceEmpty")(lambda *, dtype: (SequenceType(TensorType(BY_CODE[dtype])), None))
+    op("SequenceAt")(lambda input_sequence, position: (input_sequence.element, None))
+    op("SequenceInsert")(lambda sequence, tensor, position: (SequenceType(tensor), None))
+
+    @op("Loop")
+    def apply(M, cond, *states, body):
+        return body.types(M, cond, *states)[1:], None
+
+    body = branch([node("Identity", "x", "d")], [value("d", HALF)], [value("e", FLOAT)])
+    loaded = infer(
+        node("SequenceMap", "s", "y", body=body),
+        inputs=[helper.make_tensor_sequence_value_info("s", FLOAT, None), value("x", HALF, ["N"])],
+    )
+    assert types(loaded)["y"] == "seq(float16[N])"
 
 
 # Depth and cost

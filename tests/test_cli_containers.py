@@ -14,10 +14,10 @@ from onnx import OptionalProto, SequenceProto, TensorProto, numpy_helper
 
 import minirt
 from minirt.cli import main
-from minirt.cli_results import show_value, value_to_json, write_result
-from minirt.cli_values import read_feeds
+from minirt.cli.results import show_value, value_to_json, write_result
+from minirt.cli.values import read_feeds
 from minirt.conformance import Tolerance, compare
-from minirt.sparse import SparseTensor
+from minirt.data.sparse import SparseTensor
 from models import model
 
 A = np.float32([1.5, -2])

@@ -6,7 +6,7 @@ import pytest
 
 import minirt
 from minirt.cli import main
-from minirt.cli_info import describe, read_shapes
+from minirt.cli.info import describe, read_shapes
 from models import model
 
 BODY = "h = Cast<to=10>(x) y = Cast<to=11>(h) v = Identity(w)"

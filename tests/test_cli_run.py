@@ -12,8 +12,8 @@ from conformance_data import cast_model, node_model
 from onnx import TensorProto, helper, numpy_helper
 
 from minirt.cli import main
-from minirt.cli_results import show_value, value_to_json, write_result
-from minirt.cli_values import read_feeds
+from minirt.cli.results import show_value, value_to_json, write_result
+from minirt.cli.values import read_feeds
 from minirt.dtypes import BY_NAME
 from minirt.errors import InputError
 from minirt.feeds import ValueInfo

@@ -8,7 +8,7 @@ from onnx import MapProto, OptionalProto, SequenceProto, TensorProto, helper, nu
 
 import minirt
 from minirt.conformance import Tolerance, compare, find_cases, read_values, run_case, write_values
-from minirt.sparse import SparseTensor
+from minirt.data.sparse import SparseTensor
 from models import model
 
 A, B = np.float32([1.5, -2]), np.float32([[3]])

@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from onnx import MapProto, OptionalProto, SequenceProto, TensorProto, numpy_helper
 
-from minirt.containers import value_from_proto, value_to_proto
+from minirt.data.containers import value_from_proto, value_to_proto
+from minirt.data.sparse import SparseTensor
+from minirt.data.tensors import MAX_DEPTH
 from minirt.dtypes import BY_NAME, TABLE
 from minirt.errors import InputError, MinirtError, ParseError
-from minirt.sparse import SparseTensor
-from minirt.tensors import MAX_DEPTH
 from minirt.types import MapType, OptionalType, SequenceType, SparseTensorType, TensorType
 
 FLOAT = TensorType(BY_NAME["float"])
@@ -282,7 +282,7 @@ def test_values_nest_up_to_the_limit():
 
 def test_messages_that_nest_deeper_than_the_limit(monkeypatch):
     data = value_to_proto(nested(4)).SerializeToString()
-    monkeypatch.setattr("minirt.containers.MAX_DEPTH", 3)
+    monkeypatch.setattr("minirt.data.containers.MAX_DEPTH", 3)
     with pytest.raises(ParseError) as caught:
         value_from_proto(data, SequenceType(), where="x.pb")
     assert str(caught.value) == "x.pb[0][0][0][0] is nested more than 3 deep"

@@ -6,12 +6,12 @@ import threading
 import numpy as np
 import pytest
 
-from minirt import executor
 from minirt.dtypes import BY_NAME
 from minirt.errors import ExecutionError, InputError, ShapeError
-from minirt.executor import Executor, Executors, Frames
 from minirt.graph import Node
-from minirt.plan import NOTHING, Constant, Objects, Plan, Region, Step
+from minirt.runtime import executor
+from minirt.runtime.executor import Executor, Executors, Frames
+from minirt.runtime.plan import NOTHING, Constant, Objects, Plan, Region, Step
 from minirt.types import TensorType
 
 INT, HALF, STRING = (BY_NAME[n] for n in ("int32", "float16", "string"))

@@ -12,7 +12,7 @@ from protos import model, node, value
 
 from minirt.dtypes import BY_NAME
 from minirt.graph import Value
-from minirt.load import read_graph
+from minirt.model.load import read_graph
 from minirt.ops import registry
 from minirt.ops.functions import find_function
 from minirt.ops.registry import op, upgrade
@@ -179,6 +179,18 @@ def test_types_decide():
         ]
 
 
+def test_what_depends_on_types_that_are_not_known_stays():
+    proto = model(
+        [node("Abs", "x", "a"), node("NegativeLogLikelihoodLoss", "a i", "y")],
+        ["x", value("i", INT64)],
+        ["y"],
+    )
+    graph = read_graph(proto)
+    check(graph)
+    assert not expand(graph)
+    assert ops(graph) == ["Abs", "NegativeLogLikelihoodLoss"]
+
+
 @pytest.mark.parametrize("rank", [3, 4])
 def test_ranks_decide(rank):
     rotate = node("RotaryEmbedding", "x c c", "y", num_heads=2)
@@ -249,6 +261,8 @@ def test_nodes_of_a_body_are_upgraded():
         each.inputs.append(operand)
 
     reduction("ReduceMax", np.max)
+    for name in ("Sub", "Exp", "Log", "ReduceSum"):
+        op(name)(lambda data, *more: (data, None))
     branches = [graph_of([node("Softmax", "x", name, axis=1)], [], [name]) for name in ("t", "e")]
     graph = expanded(
         node("If", "c", "y", then_branch=branches[0], else_branch=branches[1]),
@@ -263,6 +277,13 @@ def test_nodes_of_a_body_are_upgraded():
         assert [array.tolist() for array in inner.initializers.values()] == [[axis]]
         assert reduce.inputs[1] in inner.initializers
         assert all(v not in inner.initializers for v in inner.captures)
+    # What depends on the types of such initializers is known.
+    loss = [
+        node("LogSoftmax", "x", "z", axis=1),
+        node("NegativeLogLikelihoodLoss", "z i", "y"),
+    ]
+    inputs = [value("x", FLOAT, ["N", 3]), value("i", INT64, ["N"])]
+    assert "NegativeLogLikelihoodLoss" not in ops(expanded(*loss, opset=13, inputs=inputs))
 
 
 @pytest.mark.usefixtures("temporary")

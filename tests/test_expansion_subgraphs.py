@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import pytest
 from onnx import TensorProto, helper, parser
+from operators import temporary  # noqa: F401
 from protos import graph, model, node, untyped, value
 
 import minirt
 from minirt.errors import SchemaError
 from minirt.graph import Graph
-from minirt.load import read_graph
+from minirt.model.load import read_graph
+from minirt.ops.registry import op
 from minirt.passes.check import check
 from minirt.passes.expand import expand
 from minirt.passes.inline import recapture
@@ -187,6 +189,15 @@ def test_a_subgraph_of_the_node_becomes_part_of_the_body():
     assert body.captures == [loaded.inputs[0]]
 
 
+@pytest.mark.usefixtures("temporary")
+def test_a_subgraph_of_a_node_that_has_an_operator():
+    op("SequenceMap")(lambda *sequences, body: (sequences[0], None))
+    each = mapped([node("Neg", "e", "d")], [value("d", FLOAT)])
+    assert ops(expanded(each, inputs=[sequence("s")])) == ["SequenceMap"]
+    loaded = expanded(each, inputs=[sequence("s")], always=True)
+    assert ops(loop_of(loaded)) == ["Identity", "SequenceAt", "Neg", "SequenceInsert"]
+
+
 def test_its_captured_values_stay_what_they_are():
     """Also where the body, and the definition of the operator, have values of their names."""
     names = ["in0", "SequenceMap_loop_body_itercount", "body/in0", "body/in1"]
@@ -288,32 +299,46 @@ def test_a_subgraph_in_the_subgraph_of_declared_types():
 
 
 def test_a_subgraph_of_several_nodes():
-    """A function hands it to two maps; each has values of its own."""
+    """A function hands it to two maps; each has values of its own, at any depth."""
     function = parser.parse_function(
         '<opset_import: ["": 25], domain: "v"> Twice <body> (s) => (r) {'
         " q = SequenceMap <body: graph = @body> (s) r = SequenceMap <body: graph = @body> (s) }"
     )
+    weight = helper.make_tensor("w", FLOAT, [1], [2.0])
+    inner = graph([node("Add", "i w", "t")], ["i"], ["t", "i"], initializer=[weight])
     body = graph(
-        [
-            node(
-                "If",
-                "c",
-                "d",
-                then_branch=graph([node("Neg", "e", "t")], [], ["t"]),
-                else_branch=graph([], [], ["e"]),
-            )
-        ],
+        [node("Each", "e", "d f", domain="v", body=inner)],
         [value("e", FLOAT)],
         [value("d", FLOAT)],
     )
     loaded = expanded(
-        node("Twice", "s", "y", domain="v", body=body),
-        inputs=[sequence("s"), CONDITION],
-        functions=[function],
+        node("Twice", "s", "y", domain="v", body=body), inputs=[sequence("s")], functions=[function]
     )
-    first, second = (g for _, a, g in loaded.subgraphs() if a == "body")
-    assert ops(first) == ops(second) == ["Identity", "SequenceAt", "If", "SequenceInsert"]
-    assert not set(first.values()) & set(second.values())
+    loops = [g for n, _, g in loaded.subgraphs() if n.op_type == "Loop"]
+    for loop in loops:
+        assert ops(loop) == ["Identity", "SequenceAt", "Each", "SequenceInsert"]
+        each = subgraph(loop, "Each", "body")
+        (operand,), (copied,) = each.inputs, each.initializers
+        assert each.nodes[0].inputs == [operand, copied]
+        assert each.outputs == [each.nodes[0].outputs[0], operand]
+    first, second = ([*g.values(), *subgraph(g, "Each", "body").values()] for g in loops)
+    assert not set(first) & set(second)
+
+
+def test_a_subgraph_that_has_one_graph_twice():
+    both = parser.parse_function(
+        '<opset_import: ["": 25], domain: "v"> Both <body> (c) => (r) {'
+        " r = If (c) <then_branch: graph = @body, else_branch: graph = @body> }"
+    )
+    branch = graph([node("Neg", "e", "t")], [], ["t"])
+    loaded = expanded(
+        mapped([node("Both", "c", "d", domain="v", body=branch)], [value("d", FLOAT)]),
+        inputs=[sequence("s"), CONDITION],
+        functions=[both],
+    )
+    first, second = (g for _, _, g in loop_of(loaded).subgraphs())
+    assert first is second
+    assert first.captures == [loop_of(loaded).nodes[1].outputs[0]]
 
 
 def test_a_subgraph_that_becomes_part_of_the_main_graph():
@@ -325,10 +350,14 @@ def test_a_subgraph_that_becomes_part_of_the_main_graph():
         [value("out", FLOAT, list("bhls"))],
         initializer=[bias],
     )
+    nodes = [
+        node("FlexAttention", "x x x", output, domain="ai.onnx.preview", score_mod=score)
+        for output in ("y", "z")
+    ]
     proto = model(
-        [node("FlexAttention", "x x x", "y", "flex", domain="ai.onnx.preview", score_mod=score)],
+        nodes,
         [value("x", FLOAT, ["b", "h", "l", "d"]), value("w", FLOAT, [1])],
-        ["y"],
+        ["y", "z"],
         opsets={"": 25, "ai.onnx.preview": 1},
     )
     loaded = read_graph(proto)
@@ -341,7 +370,8 @@ def test_a_subgraph_that_becomes_part_of_the_main_graph():
     assert add.inputs[1] is loaded.inputs[1]
     mul = next(n for n in loaded.nodes if n.location.endswith("score_mod > Mul (node 1)"))
     assert mul.inputs[0] is add.outputs[0]
-    assert [v.name for v in loaded.initializers] == ["score_mod/y"] == [mul.inputs[1].name]
+    assert [v.name for v in loaded.initializers] == ["score_mod/y", "score_mod/y'1"]
+    assert mul.inputs[1].name == "score_mod/y"
 
 
 def test_maps_in_maps():

@@ -13,10 +13,10 @@ import pytest
 from external_data import NUMBERS, external, make_folder, read
 from onnx import TensorProto, helper, numpy_helper
 
+from minirt.data.external import ExternalData, Location
+from minirt.data.tensors import from_proto, to_proto
 from minirt.dtypes import BY_NAME, TABLE, Kind
 from minirt.errors import InputError, ParseError, printable
-from minirt.external import ExternalData, Location
-from minirt.tensors import from_proto, to_proto
 
 SHA1 = hashlib.sha1
 
@@ -272,7 +272,9 @@ class Grown:
 def test_checksums(folder, monkeypatch):
     digest = hashlib.sha1(NUMBERS.tobytes()).hexdigest()
     hashed = []
-    monkeypatch.setattr("minirt.external.hashlib.sha1", lambda b, **_: hashed.append(1) or SHA1(b))
+    monkeypatch.setattr(
+        "minirt.data.external.hashlib.sha1", lambda b, **_: hashed.append(1) or SHA1(b)
+    )
     data = ExternalData(folder)
     for text, path in ((digest, "w.bin"), (digest.upper(), "w.bin"), (digest, "./w.bin")):
         assert from_proto(external(path, checksum=text), external=data).tolist() == [0, 1, 2]

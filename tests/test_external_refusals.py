@@ -7,9 +7,9 @@ import pytest
 from external_data import external, make_folder, read
 from onnx import TensorProto
 
+from minirt.data.external import ExternalData
+from minirt.data.tensors import from_proto
 from minirt.errors import ParseError
-from minirt.external import ExternalData
-from minirt.tensors import from_proto
 
 POSIX = os.name == "posix"
 
@@ -114,7 +114,7 @@ def test_a_name_that_the_file_system_cannot_have(folder, monkeypatch):
 
 
 def test_tensors_that_share_the_bytes_of_a_file_have_a_bound(folder, monkeypatch):
-    monkeypatch.setattr("minirt.external._ALWAYS_SHARED", 12)
+    monkeypatch.setattr("minirt.data.external._ALWAYS_SHARED", 12)
     for options in ({"folder": folder}, {"buffers": {"w.bin": bytes(48)}}):
         data = ExternalData(**options)
         for _ in range((16 * 48 + 12) // 12):

@@ -97,7 +97,7 @@ def test_the_fuzzer_notices():
     seed = next(handcrafted())
     for fault in (KeyError("x"), RecursionError(), RuntimeWarning("noise")):
         with (
-            patch("minirt.load.build", side_effect=fault),
+            patch("minirt.model.load.build", side_effect=fault),
             pytest.raises((type(fault), AssertionError)),
         ):
             try_out(seed)

@@ -18,7 +18,7 @@ from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.message import Message
 from onnx import MapProto, ModelProto, OptionalProto, SequenceProto
 
-from minirt.containers import value_from_proto
+from minirt.data.containers import value_from_proto
 from minirt.dtypes import BY_NAME
 from minirt.errors import MinirtError
 from minirt.types import MapType, OptionalType, SequenceType, TensorType

@@ -20,7 +20,7 @@ from external_data import external
 import minirt
 from minirt.cli import main
 from minirt.conformance import find_cases, run_case
-from minirt.files import read_file
+from minirt.data.files import read_file
 
 X = np.array([0.5, 1, 2], np.float32)
 
@@ -178,7 +178,7 @@ if HAS_FIFOS:
 
 
 def test_a_device_that_never_ends(monkeypatch):
-    monkeypatch.setattr("minirt.files.PROTOBUF_LIMIT", 1 << 25)
+    monkeypatch.setattr("minirt.data.files.PROTOBUF_LIMIT", 1 << 25)
     with pytest.raises(minirt.ParseError, match="but a protobuf message holds at most 33554432"):
         read_file(Path("/dev/zero"), "it")
 

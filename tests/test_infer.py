@@ -9,8 +9,8 @@ from protos import graph, model, node, value
 
 import minirt
 from minirt.errors import InputError, SchemaError, ShapeError
-from minirt.infer import infer_types
-from minirt.load import load_graph
+from minirt.model.infer import infer_types
+from minirt.model.load import load_graph
 from minirt.types import Dim, TensorType
 
 F, F16, D, BOOL = TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE, TensorProto.BOOL

@@ -9,8 +9,8 @@ from protos import model, node, value
 
 from minirt.dtypes import BY_NAME, TABLE, Kind
 from minirt.errors import SchemaError, ShapeError, UnsupportedError
-from minirt.infer import apply, infer_types
-from minirt.load import load_graph, read_graph
+from minirt.model.infer import apply, infer_types
+from minirt.model.load import load_graph, read_graph
 from minirt.ops.registry import Alias, op, upgrade
 from minirt.passes.check import check
 from minirt.passes.upgrade import upgrade as upgrade_graph

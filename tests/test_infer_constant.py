@@ -9,8 +9,8 @@ from protos import model, node, value
 
 from minirt.dtypes import BY_NAME, TABLE
 from minirt.errors import SchemaError
-from minirt.infer import apply, infer_types
-from minirt.load import load_graph
+from minirt.model.infer import apply, infer_types
+from minirt.model.load import load_graph
 from minirt.ops.registry import Alias
 
 

@@ -10,10 +10,10 @@ import pytest
 from protos import model, node, value
 
 import minirt
-from minirt.cli_info import describe
+from minirt.cli.info import describe
 from minirt.conformance import suite_directory
+from minirt.data.tensors import type_from_proto
 from minirt.graph import Graph
-from minirt.tensors import type_from_proto
 from minirt.types import Type, merge
 
 #: As many values as both minirt and onnx know something of, at least: with the types that

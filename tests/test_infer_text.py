@@ -9,7 +9,7 @@ from protos import graph, model, node, value
 
 import minirt
 from minirt.dtypes import TABLE
-from minirt.load import load_graph, read_graph
+from minirt.model.load import load_graph, read_graph
 
 BOOL = TensorProto.BOOL
 

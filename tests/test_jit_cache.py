@@ -114,10 +114,10 @@ def test_an_entry_that_cannot_be_read_is_a_miss(place: Path) -> None:
 
 def test_versions_live_side_by_side(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for version in ("1.0", "2.0"):
-        monkeypatch.setattr(cache, "_version", lambda version=version: version)
+        monkeypatch.setattr(cache, "__version__", version)
         Store("cpu").save("a", "key", version.encode())
     for version in ("1.0", "2.0"):
-        monkeypatch.setattr(cache, "_version", lambda version=version: version)
+        monkeypatch.setattr(cache, "__version__", version)
         assert Store("cpu").load("a", "key") == version.encode()
     assert sorted(path.name[:4] for path in place.iterdir()) == ["1.0-", "2.0-"]
 

@@ -20,38 +20,13 @@ ROOT = PACKAGE.parent
 
 #: Every module or subpackage, lowest layer first. One imports from its own layer and below.
 LAYERS: tuple[set[str], ...] = (
-    {"errors", "dtypes", "types", "graph", "text", "jit"},
-    {
-        "kernels",
-        "arrays",
-        "packing",
-        "external",
-        "files",
-        "tensors",
-        "sparse",
-        "payloads",
-        "containers",
-        "literals",
-        "values",
-        "accept",
-    },
+    {"errors", "dtypes", "types", "graph", "text", "lazy", "version", "jit"},
+    {"kernels", "data"},
     {"ops"},
-    {
-        "order",
-        "attributes",
-        "scope",
-        "functions",
-        "build",
-        "expansion",
-        "passes",
-        "apply",
-        "typed",
-        "load",
-        "infer",
-    },
-    {"arena", "calls", "plan", "executor"},
+    {"model", "passes"},
+    {"runtime"},
     {"feeds", "outputs", "profiling", "session"},
-    {"__init__", "__main__", "cli", "cli_info", "cli_results", "cli_values", "conformance"},
+    {"__init__", "__main__", "cli", "conformance"},
 )
 
 LAYER_OF = {name: layer for layer, names in enumerate(LAYERS) for name in names}
@@ -187,7 +162,7 @@ def test_element_data_is_converted_by_kernels_alone():
 
     def conversions() -> Iterator[tuple[Path, int, str]]:
         for path in SOURCES:
-            if unit(path) in ("ops", "kernels", "plan", "executor", "session"):
+            if unit(path) in ("ops", "kernels", "runtime", "session"):
                 for node in ast.walk(tree(path)):
                     if isinstance(node, ast.Attribute) and node.attr == "astype":
                         yield path, node.lineno, "astype"
@@ -220,7 +195,7 @@ model = parser.parse_model(
     "code",
     [
         "import minirt",
-        f"{MODEL}from minirt.load import load_graph\nload_graph(model)",
+        f"{MODEL}from minirt.model.load import load_graph\nload_graph(model)",
         f"{MODEL}import minirt\nstr(minirt.infer(model, {{'x': [3]}}))",
         f"{MODEL}import minirt\nminirt.load(model)",
     ],
@@ -241,4 +216,4 @@ def test_info_runs_without_numba(tmp_path):
     code = f"{MODEL}open({str(path)!r}, 'wb').write(model.SerializeToString())"
     block = "import sys\nsys.modules['numba'] = None"
     command = f"from minirt.cli import main\nassert main(['info', {str(path)!r}]) == 0"
-    assert "minirt.cli_info" in modules_after(f"{code}\n{block}\n{command}")
+    assert "minirt.cli.info" in modules_after(f"{code}\n{block}\n{command}")

@@ -5,10 +5,10 @@ import math
 import numpy as np
 import pytest
 
-from minirt.arrays import to_public
+from minirt.data.arrays import to_public
+from minirt.data.literals import from_python
 from minirt.dtypes import BY_NAME, TABLE, DType, Kind
 from minirt.errors import InputError
-from minirt.literals import from_python
 
 NUMBERS = [d for d in TABLE if d.kind not in (Kind.STRING, Kind.COMPLEX)]
 NARROW = [d for d in NUMBERS if d.bits <= 16]

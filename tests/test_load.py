@@ -10,7 +10,7 @@ import onnx
 import pytest
 
 from minirt.errors import InputError, ParseError, UnsupportedError
-from minirt.load import load_graph, read_graph, read_model
+from minirt.model.load import load_graph, read_graph, read_model
 from models import model
 
 MODEL = model("float[N] x", "float16[N] y", "y = Cast<to=10>(x)")

@@ -9,7 +9,7 @@ from protos import graph, model, node
 
 from minirt.errors import ParseError, SchemaError, UnsupportedError
 from minirt.graph import Graph
-from minirt.load import read_graph
+from minirt.model.load import read_graph
 from minirt.types import SequenceType, TensorType
 
 A = AttributeProto

@@ -11,8 +11,8 @@ from onnx import TensorProto, helper
 from protos import model, node
 
 from minirt.errors import InputError, ParseError
-from minirt.infer import infer
-from minirt.load import load_graph, read_graph
+from minirt.model.infer import infer
+from minirt.model.load import load_graph, read_graph
 
 WEIGHTS = np.arange(3, dtype=np.float32)
 

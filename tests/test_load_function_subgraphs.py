@@ -9,7 +9,7 @@ from protos import graph, model, node, value
 import minirt
 from minirt.errors import SchemaError
 from minirt.graph import Graph
-from minirt.load import read_graph
+from minirt.model.load import read_graph
 
 CONDITION = value("c", TensorProto.BOOL, [])
 HEAD = '<opset_import: ["": 25, "local": 1], domain: "local">'

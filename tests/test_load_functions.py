@@ -11,8 +11,8 @@ from protos import graph, model, node, value
 
 import minirt
 from minirt.errors import SchemaError, UnsupportedError
-from minirt.infer import infer
-from minirt.load import load_graph, read_graph
+from minirt.model.infer import infer
+from minirt.model.load import load_graph, read_graph
 
 OPSETS = {"": 21, "local": 1}
 IMPORTS = [helper.make_opsetid(domain, version) for domain, version in OPSETS.items()]

@@ -8,7 +8,7 @@ from onnx import TensorProto, helper
 from protos import model, node, untyped, value
 
 from minirt.errors import ParseError, SchemaError, ShapeError
-from minirt.load import load_graph, read_graph
+from minirt.model.load import load_graph, read_graph
 
 DOUBLE = TensorProto.DOUBLE
 

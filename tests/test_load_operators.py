@@ -7,7 +7,7 @@ from onnx import TensorProto, helper
 from protos import graph, model, node, value
 
 from minirt.errors import SchemaError, UnsupportedError
-from minirt.load import load_graph, read_graph
+from minirt.model.load import load_graph, read_graph
 from minirt.passes.check import check
 from minirt.passes.missing import missing_operators
 

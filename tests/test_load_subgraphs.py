@@ -7,7 +7,7 @@ from onnx import ModelProto, TensorProto, helper
 from protos import graph, model, node, value
 
 from minirt.errors import MinirtError, ParseError, SchemaError
-from minirt.load import read_graph
+from minirt.model.load import read_graph
 
 
 def names(values) -> list[str]:

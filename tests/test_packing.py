@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minirt import packing
+from minirt.data import packing
+from minirt.data.packing import pack, unpack
 from minirt.dtypes import BY_NAME
 from minirt.errors import ParseError
-from minirt.packing import pack, unpack
 
 #: The specification's formulas and published examples: codes and the bytes they become.
 CASES = [

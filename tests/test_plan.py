@@ -8,7 +8,7 @@ from minirt.errors import UnsupportedError
 from minirt.graph import Graph, Node, Value
 from minirt.ops import registry
 from minirt.ops.registry import Alias
-from minirt.plan import NOTHING, Constant, Objects, Plan, Region, Returned, make_plan
+from minirt.runtime.plan import NOTHING, Constant, Objects, Plan, Region, Returned, make_plan
 from minirt.types import Dim, SequenceType, TensorType
 
 FLOAT, HALF, DOUBLE = (BY_NAME[n] for n in ("float", "float16", "double"))
@@ -257,8 +257,8 @@ def optional(monkeypatch: pytest.MonkeyPatch) -> None:
     def apply(node: Node, operands: tuple) -> tuple:
         return operator.function(*operands)
 
-    monkeypatch.setattr("minirt.calls.registry.find", find_too)
-    monkeypatch.setattr("minirt.calls.apply", apply)
+    monkeypatch.setattr("minirt.runtime.calls.registry.find", find_too)
+    monkeypatch.setattr("minirt.runtime.calls.apply", apply)
 
 
 def test_omitted_operands_and_outputs_are_nothing(b: Build, optional: None) -> None:
@@ -284,7 +284,9 @@ def test_a_type_that_depends_on_contents(b: Build, monkeypatch: pytest.MonkeyPat
     x = b.input("x", "float", 4)
     y = b.same(x)
     unknown = TensorType(FLOAT, (Dim(),))
-    monkeypatch.setattr("minirt.calls.apply", lambda node, types: ((unknown,), lambda: None))
+    monkeypatch.setattr(
+        "minirt.runtime.calls.apply", lambda node, types: ((unknown,), lambda: None)
+    )
     with pytest.raises(UnsupportedError) as caught:
         b.plan(y)
     assert str(caught.value) == (
@@ -304,7 +306,7 @@ def test_views_are_of_one_kind(b: Build) -> None:
         (x.type, TensorType(FLOAT, (5,))),
     ]:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("minirt.calls.apply", lambda *_, t=y_type: ((t,), Alias("input")))
+            patch.setattr("minirt.runtime.calls.apply", lambda *_, t=y_type: ((t,), Alias("input")))
             with pytest.raises(ValueError, match=r"without a copy$"):
                 make_plan(b.graph, {x: x_type}, [y])
 
@@ -316,7 +318,7 @@ def test_errors_of_binding_name_the_node(b: Build, monkeypatch: pytest.MonkeyPat
     x = b.input("x", "float", 4)
     y = b.cast(x, "float16")
     monkeypatch.setattr(
-        "minirt.calls.apply", lambda node, types: ((TensorType(HALF, (4,)),), refuse)
+        "minirt.runtime.calls.apply", lambda node, types: ((TensorType(HALF, (4,)),), refuse)
     )
     with pytest.raises(UnsupportedError, match=r"^Cast \(node 0\): no kernel for this$"):
         b.plan(y)

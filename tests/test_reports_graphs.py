@@ -10,7 +10,7 @@ from onnx import SparseTensorProto, TensorProto, helper
 from protos import graph, model, node, value
 
 import minirt
-from minirt.load import read_graph
+from minirt.model.load import read_graph
 from minirt.ops import registry
 from minirt.types import Dim
 

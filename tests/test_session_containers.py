@@ -17,9 +17,9 @@ from onnx import TypeProto, helper
 from operators import temporary  # noqa: F401
 
 import minirt
+from minirt.data.sparse import SparseTensor
 from minirt.dtypes import BY_NAME
 from minirt.ops.registry import op
-from minirt.sparse import SparseTensor
 from minirt.types import OptionalType, SequenceType, TensorType
 from models import session
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import minirt
-from minirt import executor
+from minirt.runtime import executor
 from models import session
 
 #: Two values in the arena, a string in a buffer of its own, a view, a constant.

@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 from onnx import SparseTensorProto, TensorProto
 
+from minirt.data.sparse import SparseTensor, sparse_from_proto, sparse_to_proto
 from minirt.dtypes import BY_NAME, TABLE, Kind
 from minirt.errors import InputError, ParseError, UnsupportedError
-from minirt.sparse import SparseTensor, sparse_from_proto, sparse_to_proto
 
 FLOAT = BY_NAME["float"]
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from onnx import TensorProto, numpy_helper
 
+from minirt.data.tensors import _Claim, _from_bytes, from_proto, to_proto, to_public
 from minirt.dtypes import BY_NAME, TABLE, Kind
-from minirt.tensors import _Claim, _from_bytes, from_proto, to_proto, to_public
 
 SHAPES = [(), (0,), (1,), (2, 0, 3), (3,), (5,), (2, 3, 7)]
 NUMERIC = [d for d in TABLE if d.kind is not Kind.STRING]

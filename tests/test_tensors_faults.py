@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from onnx import TensorProto
 
-from minirt import tensors
+from minirt.data import tensors
+from minirt.data.tensors import from_proto, to_proto
 from minirt.dtypes import BY_CODE, BY_NAME, TABLE
 from minirt.errors import InputError, MinirtError, ParseError, UnsupportedError
-from minirt.tensors import from_proto, to_proto
 
 FLOAT, INT8, INT4, STRING = (
     TensorProto.FLOAT,

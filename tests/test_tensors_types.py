@@ -5,9 +5,9 @@ import logging
 import pytest
 from onnx import TensorProto, TypeProto, helper
 
+from minirt.data.tensors import MAX_DEPTH, type_from_proto, type_to_proto
 from minirt.dtypes import BY_NAME, TABLE
 from minirt.errors import ParseError, UnsupportedError
-from minirt.tensors import MAX_DEPTH, type_from_proto, type_to_proto
 from minirt.types import (
     Dim,
     MapType,

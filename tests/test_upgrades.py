@@ -9,8 +9,8 @@ from protos import graph, model, node, value
 
 from minirt.dtypes import TABLE, Kind
 from minirt.errors import SchemaError
-from minirt.infer import infer_types
-from minirt.load import load_graph
+from minirt.model.infer import infer_types
+from minirt.model.load import load_graph
 from minirt.ops import registry
 from minirt.ops.registry import NEWEST_OPSETS, op, upgrade
 from minirt.passes.upgrade import upgrade as upgrade_graph

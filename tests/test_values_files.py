@@ -8,7 +8,7 @@ from google.protobuf.message import EncodeError
 from onnx import MapProto, OptionalProto, SequenceProto, TensorProto, numpy_helper
 
 import minirt
-from minirt import containers
+from minirt.data import containers
 from minirt.dtypes import BY_NAME, TABLE, Kind
 from minirt.types import MapType, OptionalType, SequenceType, TensorType
 

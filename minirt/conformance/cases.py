@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..data.files import read_file
 from ..errors import InputError, ParseError
-from ..files import read_file
 from .compare import DEFAULT, Tolerance
 from .keywords import parse_keywords
 

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..data.sparse import SparseTensor
 from ..dtypes import BY_NAME, DType, Float, Kind, find
-from ..sparse import SparseTensor
 from ..types import SparseTensorType, TensorType
 
 if TYPE_CHECKING:

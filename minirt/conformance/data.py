@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..containers import save_value, value_from_proto
+from ..data.containers import save_value, value_from_proto
+from ..data.external import ExternalData
+from ..data.files import read_file
 from ..dtypes import BY_NAME
 from ..errors import InputError, MinirtError, ParseError
-from ..external import ExternalData
-from ..files import read_file
 from ..types import MapType, OptionalType, SequenceType, TensorType
 
 if TYPE_CHECKING:

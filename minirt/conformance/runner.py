@@ -6,7 +6,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from ..errors import MinirtError
-from ..load import load_graph
+from ..model.load import load_graph
 from ..ops import registry
 from ..session import Session
 from ..types import TensorType

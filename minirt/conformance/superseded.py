@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING
 from google.protobuf.message import DecodeError
 from onnx import ModelProto, TensorProto
 
+from ..data.files import read_file
+from ..data.tensors import from_proto
 from ..errors import MinirtError
-from ..files import read_file
-from ..load import read_model
-from ..tensors import from_proto
+from ..model.load import read_model
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,10 +6,8 @@ parts that need no compiler (:mod:`minirt.jit.cache`) work without one.
 
 from __future__ import annotations
 
-import importlib
-from typing import Any
-
-from .jobs import undisturbed
+from ..lazy import lazy
+from .jobs import import_undisturbed
 
 #: Which module has which name.
 _HOMES = {
@@ -29,11 +27,4 @@ _HOMES = {
 
 __all__ = sorted(_HOMES)
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module = undisturbed(lambda: importlib.import_module(f"{__name__}.{_HOMES[name]}"))
-    value = getattr(module, name)
-    globals()[name] = value
-    return value
+__getattr__ = lazy(globals(), _HOMES, import_undisturbed)

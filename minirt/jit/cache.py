@@ -24,11 +24,12 @@ import tempfile
 import time
 from contextlib import suppress
 from functools import cache
-from importlib import metadata, resources
+from importlib import resources
 from pathlib import Path
 from typing import NamedTuple
 
 from ..errors import InputError
+from ..version import __version__
 
 __all__ = ["LIMIT", "CacheInfo", "Store", "cache_clear", "cache_info", "root", "stamp"]
 
@@ -124,7 +125,7 @@ class Store:
         self._unchecked = LIMIT  # bytes written since the limit was last looked at
         try:
             self._root = root()
-            version = f"{_version()}-{stamp()}"
+            version = f"{__version__}-{stamp()}"
             folder = self._root / version[:-48]  # enough of the stamp
             self._folders = (self._root, folder, folder / _plain(processor))
             self._context = f"{version} {processor} "
@@ -198,13 +199,6 @@ class Store:
             with suppress(OSError):
                 if time.time() - temporary.stat().st_mtime > _ABANDONED:
                     temporary.unlink()
-
-
-def _version() -> str:
-    try:
-        return metadata.version("minirt")
-    except metadata.PackageNotFoundError:
-        return "0"
 
 
 def _plain(name: str) -> str:

@@ -5,6 +5,7 @@ Importing this module imports no Numba.
 
 from __future__ import annotations
 
+import importlib
 import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -12,8 +13,9 @@ from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from types import ModuleType
 
-__all__ = ["hold_over_forks", "undisturbed"]
+__all__ = ["hold_over_forks", "import_undisturbed", "undisturbed"]
 
 T = TypeVar("T")
 
@@ -37,6 +39,11 @@ def undisturbed(job: Callable[[], T]) -> T:
     finally:
         executor.shutdown(wait=False)
     return future.result()
+
+
+def import_undisturbed(name: str) -> ModuleType:
+    """The module of this name, imported as an :func:`undisturbed` job."""
+    return undisturbed(lambda: importlib.import_module(name))
 
 
 _thread = threading.local()

@@ -6,10 +6,8 @@ when a thunk first asks for it.
 
 from __future__ import annotations
 
-import importlib
-from typing import Any
-
-from ..jit.jobs import undisturbed
+from ..jit.jobs import import_undisturbed
+from ..lazy import lazy
 
 #: Which module has which name.
 _HOMES = {
@@ -20,11 +18,4 @@ _HOMES = {
 
 __all__ = sorted(_HOMES)
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module = undisturbed(lambda: importlib.import_module(f"{__name__}.{_HOMES[name]}"))
-    value = getattr(module, name)
-    globals()[name] = value
-    return value
+__getattr__ = lazy(globals(), _HOMES, import_undisturbed)

@@ -16,7 +16,7 @@ return :class:`Alias`, when its output is one of its operands under another type
 None, when every output type carries its value.
 
 Sequences, optionals, maps and sparse tensors are Python objects in storage form, in which
-a tensor keeps its shape (:mod:`minirt.values`). As operands ``run`` gets them as they are,
+a tensor keeps its shape (:mod:`minirt.data.values`). As operands ``run`` gets them as they are,
 and must not change them. Outputs of such a type are not among its arguments: it returns
 the one, or a tuple of all in their order. What it returns may share parts with operands
 of such a type, but not with tensors, whose buffers are used again: those it copies. To

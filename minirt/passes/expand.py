@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..expansion import has_expansion
-from ..typed import Frame, Typing
+from ..model.expansion import has_expansion
+from ..model.typed import Frame, Typing
 from .inline import recapture
 
 if TYPE_CHECKING:

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ..errors import MinirtError, UnsupportedError
-from ..expansion import has_expansion
+from ..model.expansion import has_expansion
+from ..model.typed import infer_types
 from ..ops import registry
 from ..ops.schemas import is_standard, nearest_operator, versions
-from ..typed import infer_types
 from .check import check
 from .expand import expand
 from .upgrade import upgrade

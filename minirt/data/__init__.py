@@ -1,0 +1,1 @@
+"""Tensors and containers between bytes, the arrays that callers hold and those of kernels."""

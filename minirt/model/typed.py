@@ -1,0 +1,257 @@
+"""The types of all values of a graph, and subgraphs as operators see them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from ..errors import SchemaError, UnsupportedError
+from ..graph import Value
+from ..ops import registry
+from ..types import TensorType, contradiction, merge
+from .apply import apply
+from .expansion import expansion_of, has_expansion
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from ..graph import Graph, Node
+    from ..types import Type
+
+__all__ = ["Body", "Typing", "constant_type", "infer_types"]
+
+#: So many nodes may come of ONNX's functions, which make dozens of a few bytes, and copy the
+#: subgraphs of nodes at every level; and so many may be typed in subgraphs whose operators ask
+#: for their types, perhaps several times.
+_MOST_NODES, _MOST_RETYPED = 300_000, 1_000_000
+
+#: So deep may subgraphs nest whose types operators ask for, each with inputs: that is recursion.
+_DEEPEST = 64
+
+
+def infer_types(graph: Graph, given: Mapping[Value, Type] | None = None) -> dict[Value, Type]:
+    """The types of the values of ``graph``, and of all graphs in it, which are not changed.
+
+    ``given`` has types of inputs and captured values that are known better than the graph
+    declares them. Constants carry their ``value``; the default of an input is not one.
+
+    A node without an operator has the types that its function's body gives, if ONNX has
+    one. What the file declares fills what inference leaves open, and must not contradict
+    it: SchemaError, or ShapeError, with the node. A size that comes from there is a promise
+    of the file, not a fact. A value is left out if neither says anything about it.
+    """
+    typing = Typing(given or {})
+    typing.walk(graph)
+    return typing.types
+
+
+def constant_type(value: Value, graph: Graph) -> TensorType:
+    """The type of an initializer of ``graph``, with its contents."""
+    array = graph.initializers[value]
+    if not isinstance(value.type, TensorType):
+        raise TypeError(f"initializer {value.name!r} of type {value.type}")
+    return TensorType(value.type.dtype, array.shape, array)
+
+
+@dataclass(eq=False, slots=True)
+class Frame:
+    """A graph that is being walked: ``pending`` are the nodes to come, the next one last.
+
+    ``call`` is the node of another graph that this one stands for, once as that graph has
+    it and once with the outputs that are made here.
+    """
+
+    graph: Graph
+    pending: list[Node]
+    call: tuple[Node, Node] | None = None
+    done: list[Node] = field(default_factory=list)
+
+
+@dataclass
+class _Spent:
+    """What a walk took so far: nodes from ``expansions``, and nodes ``retyped`` in subgraphs."""
+
+    expansions: int = 0
+    retyped: int = 0
+
+
+class Typing:
+    """A walk through a graph and all graphs in it, which fills ``types``.
+
+    A subgraph comes before the node that has it, with inputs of the types that the file
+    declares, or with those that its operator asks for. There is no other recursion.
+    """
+
+    def __init__(self, given: Mapping[Value, Type]) -> None:
+        self.types = dict(given)
+        self.spent = _Spent()
+        self._depth = 0
+        self._frames: list[Frame] = []
+        self._entered: set[Graph] = set()
+
+    def walk(self, graph: Graph) -> None:
+        """Type the values of ``graph``."""
+        self._enter(graph)
+        while self._frames:
+            frame = self._frames[-1]
+            if frame.pending:
+                self._step(frame)
+            else:
+                self._leave(self._frames.pop())
+
+    def body(self, graph: Graph) -> Body:
+        """A subgraph for the operator of the node that has it."""
+        return Body(graph, self)
+
+    def with_inputs(self, graph: Graph, inputs: Mapping[Value, Type]) -> Mapping[Value, Type]:
+        """The types in a subgraph that has inputs of these types."""
+        if graph in self._entered and all(self.types.get(v) == t for v, t in inputs.items()):
+            return self.types
+        if self._depth == _DEEPEST:
+            raise UnsupportedError(f"subgraphs with inputs nest more than {_DEEPEST} deep")
+        captured = {v: self.types[v] for v in graph.captures if v in self.types}
+        inner = type(self)(captured | dict(inputs))
+        inner.spent, inner._depth = self.spent, self._depth + 1
+        inner.walk(graph)
+        self._entered |= inner._entered
+        self.types.update(inner.types)
+        return inner.types
+
+    def expands(self, node: Node) -> bool:
+        """Whether a body of ONNX's is to give the types of ``node``."""
+        return registry.find(node.domain, node.op_type, node.opset) is None and has_expansion(node)
+
+    def expansion(self, node: Node, taken: dict[str, int]) -> Graph | None:
+        """The body that ``node`` stands for, if it can be made."""
+        graph = expansion_of(node, self.types, taken)
+        if graph is not None:
+            self.spent.expansions += sum(len(inner.nodes) for inner in graph.graphs())
+            if self.spent.expansions > _MOST_NODES:
+                message = f"functions expand to more than {_MOST_NODES} nodes"
+                raise UnsupportedError(message).located(node.location)
+        return graph
+
+    def expand(self, node: Node, frame: Frame) -> bool:
+        """Arrange for a body to be typed in place of ``node``; False if there is none."""
+        # With outputs of its own, as producers are not to change.
+        twin = replace(node, outputs=[v and Value(v.name) for v in node.outputs])
+        graph = self.expansion(twin, {})
+        if graph is not None:
+            self._enter(graph, (node, twin))
+        return graph is not None
+
+    def _enter(self, graph: Graph, call: tuple[Node, Node] | None = None) -> None:
+        self._entered.add(graph)
+        for value in graph.inputs:
+            if value.type is not None:
+                self.types.setdefault(value, value.type)
+        self.add_constants(graph)
+        self._frames.append(Frame(graph, graph.nodes[::-1], call))
+
+    def add_constants(self, graph: Graph) -> None:
+        """Note the types of initializers, unless they are known."""
+        for value in graph.initializers:
+            if value not in self.types:
+                self.types[value] = constant_type(value, graph)
+
+    def _step(self, frame: Frame) -> None:
+        node = frame.pending[-1]
+        expands, applies = self.expands(node), self._is_applicable(node)
+        # Others wait until the operator asks for them.
+        inner = [g for _, g in node.subgraphs() if expands or not (applies and g.inputs)]
+        if self._enter_new(inner):
+            return  # and come back
+        frame.pending.pop()
+        self._count(node)
+        if not (expands and self.expand(node, frame)):
+            self._settle(node, self._found(node) if applies else [None] * len(node.outputs))
+            frame.done.append(node)
+            self._enter_new(graph for _, graph in node.subgraphs())
+
+    def _enter_new(self, graphs: Iterable[Graph]) -> bool:
+        new = dict.fromkeys(graph for graph in graphs if graph not in self._entered)
+        for graph in new:
+            self._enter(graph)
+        return bool(new)
+
+    def _is_applicable(self, node: Node) -> bool:
+        """Whether there is an operator, and are types to call it with."""
+        known = all(v is None or v in self.types for v in node.inputs)
+        return known and registry.find(node.domain, node.op_type, node.opset) is not None
+
+    def _count(self, node: Node) -> None:
+        self.spent.retyped += self._depth > 0
+        if self.spent.retyped > _MOST_RETYPED:
+            message = f"the types of subgraphs take more than {_MOST_RETYPED} steps to find"
+            raise UnsupportedError(message).located(node.location)
+
+    def _leave(self, frame: Frame) -> None:
+        if frame.call:
+            node, twin = frame.call
+            self._settle(node, [None if v is None else self.types.get(v) for v in twin.outputs])
+
+    def _found(self, node: Node) -> Sequence[Type | None]:
+        """The types of outputs that the operator of ``node`` gives."""
+        operands = [None if v is None else self.types[v] for v in node.inputs]
+        try:
+            return apply(node, operands, self.body)[0]
+        except _Untyped:
+            return [None] * len(node.outputs)
+
+    def _settle(self, node: Node, found: Sequence[Type | None]) -> None:
+        """Note what was found about outputs, completed by what the file declares."""
+        for value, type in zip(node.outputs, found, strict=False):
+            if value is None:
+                continue
+            settled = _settled(node, value, type)
+            if settled is not None:
+                self.types[value] = settled
+
+
+def _settled(node: Node, value: Value, found: Type | None) -> Type | None:
+    declared = value.type
+    if found is None or declared is None or declared == found:
+        return found or declared
+    merged = merge(found, declared)
+    if merged is None:
+        message = f"output {value.name!r} is declared {declared}, but is {found}"
+        raise contradiction(message, found, declared).located(node.location)
+    return merged
+
+
+class _Untyped(UnsupportedError):
+    """The type of what a subgraph makes is not known, as some operator in it is not."""
+
+
+class Body:
+    """A subgraph as the operator of its node sees it: :class:`minirt.ops.registry.Body`."""
+
+    def __init__(self, graph: Graph, typing: Typing) -> None:
+        self.graph = graph
+        self._typing = typing
+
+    def types(self, *inputs: Type | None) -> tuple[Type, ...]:
+        """The types of what the subgraph makes of inputs of these types."""
+        graph = self.graph
+        if len(inputs) != len(graph.inputs):
+            message = f"subgraph {graph.name!r} has {len(graph.inputs)} inputs, not {len(inputs)}"
+            raise SchemaError(message)
+        given = {v: self._given(v, t) for v, t in zip(graph.inputs, inputs, strict=True) if t}
+        types = self._typing.with_inputs(graph, given)
+        for value in graph.outputs:
+            if value not in types:
+                raise _Untyped(f"the type of {value.name!r} is not known")
+        return tuple(types[value] for value in graph.outputs)
+
+    def _given(self, value: Value, given: Type) -> Type:
+        """The type of an input; contents may be others the next time."""
+        if isinstance(given, TensorType):
+            given = given.without_value()
+        merged = given if value.type is None else merge(given, value.type)
+        if merged is None:
+            message = (
+                f"input {value.name!r} of subgraph {self.graph.name!r} "
+                f"is declared {value.type}, but is {given}"
+            )
+            raise contradiction(message, given, value.type or given)
+        return merged

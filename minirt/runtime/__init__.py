@@ -1,0 +1,1 @@
+"""From a typed graph to calls of compiled kernels."""
