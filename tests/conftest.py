@@ -21,7 +21,7 @@ def _counted() -> dict[str, int]:
 def _cast_kernels() -> list[str]:
     """The specialisations of cast kernels that this process has, however it came by them."""
     casts = vars(sys.modules.get("minirt.kernels.cast", sys))
-    made = {n: getattr(kernel, "_results", {}) for n, kernel in casts.items()}
+    made = {n: getattr(kernel, "_codes", {}) for n, kernel in casts.items()}
     return [f"{name}{signature}" for name, results in made.items() for signature in results]
 
 
