@@ -20,8 +20,11 @@ from minirt.types import SequenceType, TensorType, Type
 
 __all__ = ["register_all"]
 
-#: Operators with subgraphs, whose outputs have the types that the file declares.
-_WITH_SUBGRAPHS = ("If", "Loop", "Scan")
+#: The subgraphs that give the types of outputs.
+_SUBGRAPHS = {"If": "then_branch", "Loop": "body", "Scan": "body"}
+
+#: Defined by others from some version on, but a body of an older version uses it.
+_USED_BEFORE_IT_WAS_DEFINED = ("Relu",)
 
 
 def register_all() -> None:
@@ -30,14 +33,17 @@ def register_all() -> None:
     for schema in defs.get_all_schemas_with_history():
         domain, name, since = schema.domain, schema.name, schema.since_version
         newest = NEWEST_OPSETS.get(domain, 0)
-        if since > newest or name in _WITH_SUBGRAPHS or (domain, name) in known:
+        if since > newest or (domain, name) in known:
             continue
-        if find_function(domain, name, newest) is None:
+        if find_function(domain, name, newest) is None or name in _USED_BEFORE_IT_WAS_DEFINED:
             op(name, domain=domain, since=since)(_function(schema))
 
 
 def _function(schema: Any) -> Callable[..., Any]:
     def function(*operands: Type | None, **attributes: Any) -> tuple[tuple[Type, ...], None]:
+        if schema.name in _SUBGRAPHS:
+            made = attributes[_SUBGRAPHS[schema.name]].types(*_inputs_of_body(schema, operands))
+            return tuple(map(_without_shape, made[schema.name == "Loop" :])), None
         count = min(schema.max_output, 8)
         parameters = [schema.outputs[min(i, len(schema.outputs) - 1)] for i in range(count)]
         return tuple(_type(schema, p, operands, attributes) for p in parameters), None
@@ -47,6 +53,16 @@ def _function(schema: Any) -> Callable[..., Any]:
         list(_parameters(schema)), __validate_parameters__=False
     )
     return function
+
+
+def _inputs_of_body(schema: Any, operands: tuple[Type | None, ...]) -> list[Type | None]:
+    """Operands, but the condition of If and the lengths that Scan takes before opset 9."""
+    first = 1 if schema.name == "If" or (schema.name, schema.since_version) == ("Scan", 8) else 0
+    return [t and _without_shape(t) for t in operands[first:]]
+
+
+def _without_shape(type_: Type) -> Type:
+    return TensorType(type_.dtype) if isinstance(type_, TensorType) else type_
 
 
 def _parameters(schema: Any) -> Iterator[inspect.Parameter]:
@@ -62,6 +78,8 @@ def _type(schema: Any, output: Any, operands: Any, attributes: dict[str, Any]) -
     for parameter, operand in zip(schema.inputs, operands, strict=False):
         if operand is not None and parameter.type_str == output.type_str:
             return TensorType(operand.dtype) if isinstance(operand, TensorType) else operand
+    if "value" in attributes:  # of ConstantOfShape
+        return TensorType(attributes["value"].dtype if attributes["value"] else BY_NAME["float"])
     codes = [attributes[n] for n in ("to", "dtype", "output_dtype") if attributes.get(n)]
     tensors = [t.dtype for t in operands if isinstance(t, TensorType)]
     dtype = BY_CODE[codes[0]] if codes else (tensors or [BY_NAME["float"]])[0]
