@@ -19,13 +19,14 @@ def _call(index: int, operand: str, result: str) -> NodeProto:
 
 @case
 def functions_that_double() -> object:
-    """Two to the power of ten thousand nodes, whose count alone has a thousand bytes."""
-    last = 10_000
-    functions = [
-        _function(f"F{i}", [_call(i + 1, "p", "s"), _call(i + 1, "s", "r")]) for i in range(last)
-    ]
-    functions.append(_function(f"F{last}", [node("Identity", "p", "r")]))
-    return expand(model(calls(1, "F0"), ["x"], ["y0"], functions=functions, opsets=LOCAL))
+    """Two to the power of very many nodes, a number of kilobytes for each function."""
+    proto = model(calls(1, "F0"), ["x"], ["y0"], opsets=LOCAL)
+    body = _function("", [_call(0, "p", "s"), _call(0, "s", "r")])
+    for i in range(100_000):
+        body.name, body.node[0].op_type, body.node[1].op_type = f"F{i}", *[f"F{i + 1}"] * 2
+        proto.functions.append(body)
+    proto.functions.append(_function(f"F{i + 1}", [node("Identity", "p", "r")]))
+    return expand(proto)
 
 
 @case
@@ -69,9 +70,9 @@ def calls_without_results() -> object:
 @case
 def calls_in_calls() -> object:
     """Each has a name that begins with that of the one around it."""
-    last = 20_000
+    last, long = 10_000, "value" * 20
     functions = [
-        _function(f"F{i}", [_call(i + 1, "p", "value"), node("Identity", "value", "r")])
+        _function(f"F{i}", [_call(i + 1, "p", long), node("Identity", long, "r")])
         for i in range(last)
     ]
     functions.append(_function(f"F{last}", [node("Identity", "p", "r")]))

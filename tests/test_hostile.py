@@ -46,7 +46,7 @@ FUNCTIONS = {
     "a_sparse_tensor_in_a_function": "100 nodes",
     "a_function_of_many_inputs": f"UnsupportedError: local.F (node 450): {MOST_BYTES}",
     "calls_without_results": "40000 nodes",
-    "calls_in_calls": "20001 nodes",
+    "calls_in_calls": "10001 nodes",
     "graphs_that_functions_share": "1 nodes, 6 thousand characters",
     "a_graph_that_many_nodes_share": "40001 nodes",
     "a_list_that_many_nodes_share": "UnsupportedError: local.F (node 0) > Constant (node 16): "
