@@ -128,7 +128,7 @@ def _contents(value: Value, graph: Graph) -> str:
 
 def _attribute(name: str, value: Any) -> str:
     """The text of an attribute, "" for graphs, which have lines of their own."""
-    if name in _TYPE_CODES and value in BY_CODE:
+    if name in _TYPE_CODES and type(value) is int and value in BY_CODE:
         return BY_CODE[value].name
     if isinstance(value, TensorType) and value.value is not None:
         small = value.value.size <= _MOST_ELEMENTS

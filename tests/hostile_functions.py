@@ -22,7 +22,7 @@ def functions_that_double() -> object:
     """Two to the power of very many nodes, a number of kilobytes for each function."""
     proto = model(calls(1, "F0"), ["x"], ["y0"], opsets=LOCAL)
     body = _function("", [_call(0, "p", "s"), _call(0, "s", "r")])
-    for i in range(100_000):
+    for i in range(10_000):
         body.name, body.node[0].op_type, body.node[1].op_type = f"F{i}", *[f"F{i + 1}"] * 2
         proto.functions.append(body)
     proto.functions.append(_function(f"F{i + 1}", [node("Identity", "p", "r")]))

@@ -124,6 +124,16 @@ def test_attributes(attribute, text):
     assert str(loaded).splitlines()[1] == f"  %y: ? = vendor.Odd(a={text})"
 
 
+@pytest.mark.parametrize(
+    ("attribute", "text"),
+    [(1, "float"), (99, "99"), ([1], "[1]"), (1.0, "1.0"), ("1", '"1"'), (b"", '""')],
+)
+def test_only_numbers_are_codes_of_types(attribute, text):
+    odd = node("Odd", "", "y", domain="vendor", to=attribute)
+    loaded = read_graph(model([odd], [], ["y"], opsets={"vendor": 1}))
+    assert str(loaded).splitlines()[1] == f"  %y: ? = vendor.Odd(to={text})"
+
+
 def test_defaults_and_types_in_attributes():
     def shown(**attributes):
         proto = model([node("Cast", "x", "y", **attributes)], [value("x", 1, [])], ["y"])

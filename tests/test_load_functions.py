@@ -11,6 +11,7 @@ from protos import graph, model, node, value
 
 import minirt
 from minirt.errors import SchemaError, UnsupportedError
+from minirt.model.functions import Functions
 from minirt.model.infer import infer
 from minirt.model.load import load_graph, read_graph
 
@@ -314,6 +315,18 @@ def test_expansion_that_gets_out_of_hand_is_refused():
     assert str(error.value) == (
         "local.F0 'bomb' (node 0): functions expand to more than 1000000 nodes"
     )
+
+
+def test_counts_that_get_out_of_hand_stay_small():
+    """Otherwise each of n functions would have a number of n bits."""
+    doubling = [
+        function(f"F{i} (p) => (r) {{ s = local.F{i + 1}(p) r = local.F{i + 1}(s) }}")
+        for i in range(200)
+    ]
+    functions = Functions([*doubling, function("F200 (p) => (r) { r = Abs(p) }")])
+    sizes = functions._sizes.values()
+    assert max(s.nodes for s in sizes) == 1_000_001
+    assert max(s.bytes for s in sizes) == (64 << 20) + 1
 
 
 def test_depth_of_calls_costs_no_recursion():
