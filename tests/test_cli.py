@@ -49,7 +49,9 @@ def cases(tmp_path):
 # Help and usage
 
 
-@pytest.mark.parametrize("words", ["", "run", "info", "test", "cache", "cache info", "cache clear"])
+@pytest.mark.parametrize(
+    "words", ["", "run", "info", "test", "cache", "cache info", "cache clear", "bench"]
+)
 def test_help(command, words):
     code, out, err = command(*words.split(), "--help")
     assert (code, err) == (0, "")
@@ -366,3 +368,24 @@ def test_info_needs_no_numba(tmp_path):
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout
     assert out.decode().splitlines()[-1] == "0 []"
+
+
+# bench
+
+
+def test_bench(monkeypatch):
+    """It hands on its arguments, and the exit code."""
+    calls = []
+    monkeypatch.setattr("bench.main", lambda arguments: calls.append(arguments) or 1)
+    assert main(["bench", "cast", "--quick", "--pairs", "float->int8"]) == 1
+    assert calls == [["cast", "--quick", "--pairs", "float->int8"]]
+
+
+def test_bench_without_a_source_tree(tmp_path, monkeypatch, command):
+    monkeypatch.setattr("minirt.cli.bench.__file__", str(tmp_path / "minirt" / "cli" / "bench.py"))
+    code, out, err = command("bench", "cast")
+    assert (code, out) == (2, "")
+    assert err == (
+        f"minirt: there are no benchmarks beside {tmp_path / 'minirt'}; "
+        "they come with minirt's source tree\n"
+    )

@@ -1,4 +1,4 @@
-"""The command ``minirt``: run, info, test, cache.
+"""The command ``minirt``: run, info, test, cache, bench.
 
 Exit codes: 0 all is well, 1 a test case gave a wrong result, 2 it could not be done
 (usage, bad model, bad input, no case found), 130 interrupted.
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import __version__
 from ..errors import InputError, MinirtError, printable
+from .bench import add_bench
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -291,6 +292,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_info(commands, common)
     _add_test(commands, common)
     _add_cache(commands, common)
+    add_bench(commands, common)
     return parser
 
 
