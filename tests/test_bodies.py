@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from onnx import TensorProto, helper
 from operators import temporary  # noqa: F401
@@ -12,8 +13,10 @@ from minirt.dtypes import BY_CODE, BY_NAME
 from minirt.errors import SchemaError, ShapeError, UnsupportedError
 from minirt.graph import Graph
 from minirt.model import typed
-from minirt.model.load import load_graph
+from minirt.model.load import load_graph, read_graph
 from minirt.ops.registry import op
+from minirt.passes.check import check
+from minirt.passes.expand import expand
 from minirt.types import Dim, SequenceType, TensorType
 
 pytestmark = pytest.mark.usefixtures("temporary")
@@ -204,6 +207,28 @@ def test_lists_of_subgraphs():
     assert [str(v.type) for v in loaded.outputs] == ["float16[N,3]", "int64[N,3]"]
 
 
+def test_plans_know_what_subgraphs_capture():
+    """Of its type and contents; what computes it is part of the plan."""
+
+    @op("Like", domain="v")
+    def apply(x, *, body):
+        made = body.types()[0]
+
+        def run(source, target):
+            target[:] = source.astype(target.dtype) * made.shape[0]
+
+        return TensorType(made.dtype, x.shape), lambda: run
+
+    session = infer(
+        node("Cast", "w", "h", to=TensorProto.DOUBLE),
+        node("Like", "x", "y", domain="v", body=branch([node("Identity", "h", "t")], ["t"])),
+        inputs=["x", value("w", FLOAT, ["M"])],
+        read=minirt.load,
+    )
+    result = session.run({"x": np.float32([1, 2]), "w": np.zeros(3, np.float32)})["y"]
+    assert (result.dtype, result.tolist()) == (np.float64, [3, 6])
+
+
 # Where not all is known
 
 
@@ -261,7 +286,7 @@ def test_bodies_of_functions_get_the_types_that_operators_give():
 
 
 def test_a_loop_that_a_function_makes_knows_what_its_subgraph_captures():
-    """That of SequenceMap, whose subgraph uses a value that the loop is not given."""
+    """That of SequenceMap: what is in its subgraph depends on a value that no one gives it."""
     int64 = TensorType(BY_NAME["int64"], ())
     op("SequenceLength")(lambda input_sequence: (int64, None))
     op("SequenceEmpty")(lambda *, dtype: (SequenceType(TensorType(BY_CODE[dtype])), None))
@@ -272,12 +297,25 @@ def test_a_loop_that_a_function_makes_knows_what_its_subgraph_captures():
     def apply(M, cond, *states, body):
         return body.types(M, cond, *states)[1:], None
 
-    body = branch([node("Identity", "x", "d")], [value("d", HALF)], [value("e", FLOAT)])
-    loaded = infer(
-        node("SequenceMap", "s", "y", body=body),
-        inputs=[helper.make_tensor_sequence_value_info("s", FLOAT, None), value("x", HALF, ["N"])],
+    loss = branch(
+        [node("NegativeLogLikelihoodLoss", "e i", "d")], [value("d", FLOAT)], [untyped("e")]
     )
-    assert types(loaded)["y"] == "seq(float16[N])"
+    loaded = read_graph(
+        model(
+            [node("SequenceMap", "s", "y", body=loss)],
+            [
+                helper.make_tensor_sequence_value_info("s", FLOAT, None),
+                value("i", INT64, ["N"]),
+            ],
+            ["y"],
+            opsets=OPSETS,
+        )
+    )
+    check(loaded)
+    expand(loaded)
+    (body,) = (inner for _, _, inner in loaded.subgraphs())
+    assert "GatherElements" in {n.op_type for n in body.nodes}
+    assert set(body.captures) == set(loaded.inputs)
 
 
 # Depth and cost

@@ -13,12 +13,12 @@ from .apply import apply
 from .expansion import expansion_of, has_expansion
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from ..graph import Graph, Node
     from ..types import Type
 
-__all__ = ["Body", "Typing", "constant_type", "infer_types"]
+__all__ = ["Body", "Frame", "Typing", "body_maker", "constant_type", "infer_types"]
 
 #: So many nodes may come of ONNX's functions, which make dozens of a few bytes, and copy the
 #: subgraphs of nodes at every level; and so many may be typed in subgraphs whose operators ask
@@ -43,6 +43,16 @@ def infer_types(graph: Graph, given: Mapping[Value, Type] | None = None) -> dict
     typing = Typing(given or {})
     typing.walk(graph)
     return typing.types
+
+
+def body_maker(types: dict[Value, Type]) -> Callable[[Graph], Body]:
+    """What makes a :class:`Body` of a subgraph around which values have ``types``.
+
+    More may come to be known later; those in subgraphs are added.
+    """
+    typing = Typing({})
+    typing.types = types
+    return typing.body
 
 
 def constant_type(value: Value, graph: Graph) -> TensorType:

@@ -7,7 +7,8 @@ from functools import cache
 from typing import TYPE_CHECKING, TypeGuard
 
 from ..errors import UnsupportedError
-from ..model.infer import apply
+from ..model.apply import apply
+from ..model.typed import body_maker
 from ..ops import registry
 from ..ops.registry import Alias
 from ..types import TensorType, Type
@@ -49,13 +50,13 @@ def known_types(graph: Graph, input_types: Mapping[Value, Type]) -> dict[Value, 
 
 def typed_calls(graph: Graph, types: dict[Value, Type], outputs: Sequence[Value]) -> list[Call]:
     """Type the nodes on which ``outputs`` depend, in order; ``types`` is completed."""
-    wanted = _ancestors(outputs)
+    wanted, body = _ancestors(outputs), body_maker(types)
     calls = []
     for node in graph.nodes:
         if node not in wanted:
             continue
         operands = tuple(None if v is None else types[v] for v in node.inputs)
-        results, how = apply(node, operands)
+        results, how = apply(node, operands, body)
         # Trailing outputs may be omitted, and those in between are None.
         for value, result in zip(node.outputs, results, strict=False):
             if value is not None:
@@ -73,6 +74,7 @@ def _ancestors(outputs: Iterable[Value]) -> set[Node]:
         if node is not None and node not in found:
             found.add(node)
             stack += [v for v in node.inputs if v is not None]
+            stack += [v for _, inner in node.subgraphs() for v in inner.captures]
     return found
 
 
