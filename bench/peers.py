@@ -29,7 +29,7 @@ from .workload import Workload, aligned
 __all__ = ["PEERS", "Peer", "cast_model", "copy_of", "onnxruntime_session", "peers", "versions"]
 
 #: Packages whose versions belong to a result.
-_PACKAGES = ("numba", "numpy", "ml_dtypes", "onnxruntime", "torch", "tbb")
+_PACKAGES = ("numba", "numpy", "ml_dtypes", "onnxruntime", "torch")
 
 
 class Peer(NamedTuple):
