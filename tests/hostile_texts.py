@@ -92,9 +92,11 @@ def lists_without_elements() -> object:
     return f"{infer(proto)}, commands {codes}"
 
 
-def _command(*words: str) -> int:
-    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-        return main(words)
+def _command(*words: str) -> int | str:
+    errors = io.StringIO()
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(errors):
+        code = main(words)
+    return errors.getvalue() if "internal error" in errors.getvalue() else code
 
 
 @case
