@@ -7,7 +7,8 @@ import random
 import signal
 import threading
 import time
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -48,34 +49,27 @@ def check_interrupted_imports_and_compilations() -> None:
     check(load())
 
 
-def check_interrupt_takes_effect_at_the_next_step() -> None:
-    steps = 400
+def check_an_interrupt_takes_effect_at_the_next_step() -> None:
+    steps = 100
     names = ["x", *(f"v{i}" for i in range(1, steps)), "y"]
     codes = [10, 1, 16, 1] * (steps // 4)
     body = " ".join(f"{names[i + 1]} = Cast<to={codes[i]}>({names[i]})" for i in range(steps))
     session = make_session("float[N] x", "float[N] y", body)
     x = np.arange(1 << 20, dtype="f4") % 256
-    for number in (signal.SIGINT, signal.SIGINT):
-        with launches() as seen:
-            sent: list[int] = []
 
-            def sends(number: int = number, seen: list[int] = seen, sent: list = sent) -> None:
-                while len(seen) < 20:
-                    time.sleep(1e-4)
-                sent.append(len(seen))
-                os.kill(os.getpid(), number)
+    with launches() as seen:
 
-            sender = threading.Thread(target=sends)
-            sender.start()
-            try:
+        def sends() -> int:
+            while len(seen) < 20:
+                time.sleep(1e-4)
+            os.kill(os.getpid(), signal.SIGINT)
+            return len(seen)
+
+        with ThreadPoolExecutor(1) as other, suppress(KeyboardInterrupt):
+            sent = other.submit(sends)
+            for _ in range(100_000):
                 session.run([x])
-            except KeyboardInterrupt:
-                pass
-            else:
-                raise AssertionError(f"all {len(seen)} steps ran")
-            finally:
-                sender.join()
-            assert len(seen) - sent[0] <= 3, (sent, len(seen))
+        assert len(seen) - sent.result() <= 1, (sent.result(), len(seen))
     with launches() as seen:
         assert (session.run([x])[0] == x).all()
     assert len(seen) == steps
