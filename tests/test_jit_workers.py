@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import threading
+from collections.abc import Callable
 
 import numba
 import numpy as np
@@ -39,6 +40,14 @@ def signatures(threads: int) -> set[int]:
     return set(dst[:: launcher.ALIGNMENT].tolist())
 
 
+def together(job: Callable[[], object], times: int) -> None:
+    others = [threading.Thread(target=job) for _ in range(times)]
+    for thread in others:
+        thread.start()
+    for thread in others:
+        thread.join()
+
+
 @pytest.mark.parametrize("threads", [1, 2, 3, 4])
 def test_no_more_threads_than_asked_for_take_part(crew: Workers, threads: int) -> None:
     most = max(len(signatures(threads)) for _ in range(20))
@@ -53,20 +62,24 @@ def test_several_threads_take_part() -> None:
 
 def test_workers_are_kept_and_shared(crew: Workers) -> None:
     signatures(4)
-    idle = set(crew._idle)
-    others = [threading.Thread(target=signatures, args=(4,)) for _ in range(8)]
-    for thread in others:
-        thread.start()
-    for thread in others:
-        thread.join()
-    assert set(crew._idle) == idle
-    assert len(crew._idle) == crew._started == 3
+    kept = list(crew._addresses)
+    together(lambda: signatures(4), 8)
+    assert list(crew._addresses) == kept
+    assert all(kept) and crew._started == 3
+
+
+def test_launches_at_once_have_more_workers_than_one_alone(crew: Workers) -> None:
+    signatures(2)
+    assert crew._started == 1
+    together(lambda: [signatures(2) for _ in range(200)], 4)
+    assert 1 < crew._started <= 3
 
 
 def test_one_processor_needs_no_workers(monkeypatch, crew: Workers) -> None:
     monkeypatch.setattr(numba.config, "NUMBA_NUM_THREADS", 1)
     alone = Workers()
     table = (ctypes.c_uint64 * 1)(4)
+    _notes.clear()
     alone.run(ctypes.cast(_noted, ctypes.c_void_p).value, table)
     assert (alone._started, _notes) == (0, [4])
 
@@ -90,23 +103,24 @@ def test_without_more_threads_one_does_it_all(monkeypatch, crew: Workers, error)
     monkeypatch.setattr(workers, "start_new_thread", refuse)
     for _ in range(5):
         assert len(signatures(4)) == 1
-    assert len(asked) == 3  # not for ever
+    assert len(asked) == 1  # not for ever
 
 
-def test_an_interrupted_launch_gives_its_workers_back(monkeypatch, crew: Workers) -> None:
-    signatures(2)
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), RecursionError()])
+def test_what_is_raised_while_a_worker_starts_passes(monkeypatch, crew: Workers, error) -> None:
+    def refuse(*_: object) -> None:
+        raise error
 
-    def interrupt() -> int:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(workers, "_start", interrupt)
-    with pytest.raises(KeyboardInterrupt):
-        signatures(4)
-    assert len(crew._idle) == 1
+    with monkeypatch.context() as patch:
+        patch.setattr(workers, "start_new_thread", refuse)
+        with pytest.raises(type(error)):
+            signatures(4)
+    assert signatures(4)
+    assert crew._started == 3
 
 
 @pytest.mark.parametrize("name", ["PyMem_RawCalloc", "PyThread_allocate_lock"])
-def test_no_memory_for_a_worker(monkeypatch, name: str) -> None:
+def test_no_memory_for_a_worker(monkeypatch, crew: Workers, name: str) -> None:
     python = workers._python
 
     def none_of(result, asked: str, *arguments):
@@ -114,6 +128,7 @@ def test_no_memory_for_a_worker(monkeypatch, name: str) -> None:
 
     monkeypatch.setattr(workers, "_python", none_of)
     assert len(signatures(3)) == 1
+    assert crew._most == 0
 
 
 def test_launches_of_many_threads_stay_apart() -> None:
@@ -129,9 +144,6 @@ def test_launches_of_many_threads_stay_apart() -> None:
                 wrong.append(seed)
 
     wrong: list[int] = []
-    others = [threading.Thread(target=launches, args=(seed,)) for seed in range(6)]
-    for thread in others:
-        thread.start()
-    for thread in others:
-        thread.join()
+    seeds = iter(range(6))
+    together(lambda: launches(next(seeds)), 6)
     assert not wrong

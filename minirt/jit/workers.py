@@ -16,7 +16,6 @@ import ctypes
 import os
 import threading
 from _thread import start_new_thread
-from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -36,9 +35,9 @@ __all__ = ["Workers", "workers"]
 #: most often nearer than the time that it would take to wake up.
 _SPINS = 2000
 
-#: A worker is five words: its state, a function, what to pass to it, two of Python's locks.
-#: State 1 is an offer. A worker that takes it makes it 2, and opens its lock ``done`` in the
-#: end; one that is too late finds it withdrawn, which is 0, or finds the next.
+#: A worker is five words: a state, a function, what to pass to it, and two of Python's locks,
+#: ``wake`` and ``done``. States: 0 idle, 1 offered work, 2 at work, 3 claimed for an offer. One
+#: that wakes up too late finds the offer withdrawn, or finds the next.
 _CODE = """
 %worker = type {{ i64, ptr, ptr, ptr, ptr }}
 
@@ -81,15 +80,27 @@ busy:
   br label %idle
 }}
 
-define void @minirt.launch(ptr %crew, i64 %size, ptr %function, ptr %table) {{
-  br label %offers
-offers:
-  %i = phi i64 [ 0, %0 ], [ %i.next, %offer ]
-  %is_free = icmp ult i64 %i, %size
-  br i1 %is_free, label %offer, label %work
-offer:
-  %i.at = getelementptr ptr, ptr %crew, i64 %i
+define i64 @minirt.launch(ptr %workers, i64 %count, i64 %most, ptr %function, ptr %table) {{
+  %crew = alloca ptr, i64 %most
+  br label %claims
+claims:
+  %i = phi i64 [ 0, %0 ], [ %i.next, %claim ], [ %i.next, %offer ]
+  %size = phi i64 [ 0, %0 ], [ %size, %claim ], [ %size.next, %offer ]
+  %is_left = icmp ult i64 %i, %count
+  %is_wanted = icmp ult i64 %size, %most
+  %both = and i1 %is_left, %is_wanted
+  br i1 %both, label %claim, label %work
+claim:
+  %i.at = getelementptr ptr, ptr %workers, i64 %i
+  %i.next = add i64 %i, 1
   %helper = load ptr, ptr %i.at
+  %claimed = cmpxchg ptr %helper, i64 0, i64 3 acquire monotonic
+  %is_idle = extractvalue {{ i64, i1 }} %claimed, 1
+  br i1 %is_idle, label %offer, label %claims
+offer:
+  %size.at = getelementptr ptr, ptr %crew, i64 %size
+  %size.next = add i64 %size, 1
+  store ptr %helper, ptr %size.at
   %function.at = getelementptr %worker, ptr %helper, i64 0, i32 1
   %table.at = getelementptr %worker, ptr %helper, i64 0, i32 2
   %wake.at = getelementptr %worker, ptr %helper, i64 0, i32 3
@@ -98,40 +109,41 @@ offer:
   store atomic i64 1, ptr %helper release, align 8
   %wake = load ptr, ptr %wake.at
   call void {release}(ptr %wake)
-  %i.next = add i64 %i, 1
-  br label %offers
+  br label %claims
 work:
   call void %function(ptr %table)
   br label %ends
 ends:
   %j = phi i64 [ 0, %work ], [ %j.next, %withdraw ], [ %j.next, %await ]
-  %j.next = add i64 %j, 1
-  %is_left = icmp ult i64 %j, %size
-  br i1 %is_left, label %withdraw, label %end
+  %is_busy = icmp ult i64 %j, %size
+  br i1 %is_busy, label %withdraw, label %end
 withdraw:
   %j.at = getelementptr ptr, ptr %crew, i64 %j
+  %j.next = add i64 %j, 1
   %late = load ptr, ptr %j.at
-  %old = cmpxchg ptr %late, i64 1, i64 0 monotonic monotonic
-  %is_withdrawn = extractvalue {{ i64, i1 }} %old, 1
+  %withdrawn = cmpxchg ptr %late, i64 1, i64 0 release monotonic
+  %is_withdrawn = extractvalue {{ i64, i1 }} %withdrawn, 1
   br i1 %is_withdrawn, label %ends, label %await
 await:
   %done.at = getelementptr %worker, ptr %late, i64 0, i32 4
   %done = load ptr, ptr %done.at
   call void @wait(ptr %done)
+  store atomic i64 0, ptr %late release, align 8
   br label %ends
 end:
-  ret void
+  ret i64 %size
 }}
 """
 
 
 class Workers:
-    """The workers of a process: started when they are first wanted, and kept."""
+    """The workers of a process: started when they are wanted, and kept."""
 
     def __init__(self) -> None:
+        self._code = _code()
         self._most = numba_threads() - 1
+        self._addresses = (ctypes.c_void_p * self._most)()
         self._started = 0
-        self._idle: list[int] = []
 
     def run(self, function: int, table: Any) -> None:
         """Call the native ``void function(word *table)`` from several threads at once.
@@ -140,36 +152,36 @@ class Workers:
         them. There may be fewer: the function is called once at least, and shares out its
         work itself. All calls have ended when this returns.
         """
-        crew: list[int] = []
-        try:
-            while len(crew) < table[0] - 1 and self._hire(crew):
-                pass
-            _code().launch((ctypes.c_void_p * len(crew))(*crew), len(crew), function, table)
-        finally:
-            self._idle.extend(crew)
+        wanted = min(table[0] - 1, self._most)
+        while self._started < wanted and self._start():
+            pass
+        found = self._code.launch(self._addresses, self._started, wanted, function, table)
+        if found < wanted:  # the others are at work for other threads
+            self._start()
 
-    def _hire(self, crew: list[int]) -> bool:
-        """Add a worker to ``crew``; False if there is none to be had."""
-        with suppress(IndexError):
-            crew.append(self._idle.pop())
-            return True
+    def _start(self) -> bool:
+        """Start one more worker; False if there can be none."""
         with _lock:
-            if self._started >= self._most:
-                return False
-            self._started += 1
-        with suppress(RuntimeError, MemoryError):
-            crew.append(_start())
-            return True
+            if self._started < self._most:
+                try:
+                    self._addresses[self._started] = _start(self._code)
+                except RecursionError:
+                    raise
+                except (RuntimeError, MemoryError):  # the system has no more for us
+                    self._most = self._started
+                else:
+                    self._started += 1
+                    return True
         return False
 
 
-def _start() -> int:
+def _start(code: _Code) -> int:
     """The address of a new worker. It is never freed: its thread ends with the process."""
     words = _python(ctypes.c_void_p, "PyMem_RawCalloc", ctypes.c_size_t, ctypes.c_size_t)(5, 8)
     if not words:
         raise MemoryError
     (ctypes.c_void_p * 5).from_address(words)[3:] = [_closed_lock(), _closed_lock()]
-    start_new_thread(_code().work, (words,))
+    start_new_thread(code.work, (words,))
     return int(words)
 
 
@@ -190,8 +202,8 @@ def _python(result: Any, name: str, *arguments: Any) -> Any:
 class _Code(NamedTuple):
     """The compiled functions, and what keeps them."""
 
-    work: Callable[..., None]
-    launch: Callable[..., None]
+    work: Callable[[int], None]
+    launch: Callable[..., int]
     library: Any
 
 
@@ -211,10 +223,10 @@ def _compile() -> _Code:
         library.add_llvm_module(llvm.parse_assembly(_CODE.format(spins=_SPINS, **calls)))
         library.finalize()
         work, launch = map(library.get_pointer_to_function, ("minirt.work", "minirt.launch"))
-    pointer = ctypes.c_void_p
+    pointer, size = ctypes.c_void_p, ctypes.c_size_t
     return _Code(
         ctypes.CFUNCTYPE(None, pointer)(work),
-        ctypes.CFUNCTYPE(None, pointer, ctypes.c_size_t, pointer, pointer)(launch),
+        ctypes.CFUNCTYPE(size, pointer, size, size, pointer, pointer)(launch),
         library,
     )
 
