@@ -21,6 +21,7 @@ from onnx import MapProto, ModelProto, OptionalProto, SequenceProto
 from minirt.data.containers import value_from_proto
 from minirt.dtypes import BY_NAME
 from minirt.errors import MinirtError
+from minirt.ops.schemas import find_schema
 from minirt.types import MapType, OptionalType, SequenceType, TensorType
 
 MARK, WRONG = "REPLACED", b"\xff\xfe\xc3(\xa0\xa1\x80\xbf"
@@ -117,6 +118,11 @@ def test_text_that_is_not_utf8(place, tmp_path, without_kernels):
 @pytest.mark.parametrize("place", WITH_NUMBERS)
 def test_numbers_that_no_one_means(place, tmp_path, without_kernels):
     assert check(WITH_NUMBERS[place], tmp_path) in OUTCOMES
+
+
+def test_schemas_of_an_opset_beyond_what_onnx_can_be_asked_for():
+    assert find_schema("", "Cast", 2**31 - 1) is not None
+    assert find_schema("", "Cast", 2**31) is None
 
 
 @pytest.mark.parametrize("number", [n for n in NUMBERS if n > 28])

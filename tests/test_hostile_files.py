@@ -11,6 +11,7 @@ import sys
 import threading
 import zipfile
 from pathlib import Path
+from unittest.mock import Mock
 
 import numpy as np
 import onnx
@@ -254,6 +255,21 @@ def test_numpy_files(tmp_path, capsys, name, data):
         error = capsys.readouterr().err
         assert error.startswith("minirt: ")
         assert "internal error" not in error
+
+
+# Too little memory
+
+
+def test_too_little_memory(monkeypatch):
+    proto = cast_model("FLOAT", "INT8", 3)
+    session = minirt.load(proto)
+    for place in ("minirt.session.make_plan", "minirt.model.load.build"):
+        monkeypatch.setattr(place, Mock(side_effect=MemoryError))
+    with pytest.raises(minirt.ExecutionError, match="^the run takes more memory than there is$"):
+        session.run([X])
+    for read in (minirt.load, minirt.infer):
+        with pytest.raises(minirt.UnsupportedError, match="^the model takes more memory than th"):
+            read(proto)
 
 
 # Names that a terminal would take for commands

@@ -105,8 +105,6 @@ def _load_numpy(path: str) -> Any:
                 arrays = {name: loaded[name] for name in loaded.files}
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or error}") from None
-    except MemoryError:
-        raise InputError(f"{path} takes more memory than there is") from None
     except Exception as error:  # NumPy, zipfile and zlib have many for files that are damaged
         raise InputError(f"{path} is no file of plain NumPy arrays: {error}") from None
     return {name: array for name, array in arrays.items() if isinstance(array, np.ndarray)}
