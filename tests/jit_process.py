@@ -20,12 +20,15 @@ import numpy as np
 from minirt.jit import kernel, statistics
 """
 
+#: Newer Pythons warn of each fork in a process with threads: a test of that is meant.
+_WARNINGS = "error,ignore:This process:DeprecationWarning"
+
 
 def start_python(
     script: str, cache: Path, *arguments: str, preamble: str = PREAMBLE, **environment: str
 ) -> subprocess.Popen[str]:
     """Start ``script`` with its kernel cache at ``cache``; PYTHONPATH goes before what is set."""
-    settings = {"MINIRT_CACHE_DIR": str(cache), "PYTHONWARNINGS": "error", **environment}
+    settings = {"MINIRT_CACHE_DIR": str(cache), "PYTHONWARNINGS": _WARNINGS, **environment}
     paths = [environment.get("PYTHONPATH"), os.environ.get("PYTHONPATH")]
     settings["PYTHONPATH"] = os.pathsep.join(filter(None, paths))
     return subprocess.Popen(

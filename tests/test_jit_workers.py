@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import threading
 from collections.abc import Callable
 
@@ -147,3 +148,14 @@ def test_launches_of_many_threads_stay_apart() -> None:
     seeds = iter(range(6))
     together(lambda: launches(next(seeds)), 6)
     assert not wrong
+
+
+if hasattr(os, "fork"):
+
+    def test_a_forked_child_has_workers_of_its_own(crew: Workers) -> None:
+        signatures(2)
+        child = os.fork()
+        if child == 0:
+            several = any(len(signatures(2)) == 2 for _ in range(2000))
+            os._exit(several and workers.workers() is not crew)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 1
