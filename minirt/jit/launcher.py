@@ -37,8 +37,9 @@ ALIGNMENT = 512
 #: Bytes of all arrays, times the kernel's cost, from which a second thread pays.
 PAYS = 6 << 20
 #: Elements of a block, at most: a few tens of microseconds of work.
-_LARGEST_BLOCK = 64 << 10
-_BLOCKS_A_THREAD = 8  # so that a thread that is late costs little
+_LARGEST_BLOCK = 256 << 10
+#: More would balance better, but each begins with a microsecond of waiting for memory.
+_BLOCKS_A_THREAD = 2
 
 # The words before those of the arguments; workers look at the first.
 _THREADS, _NEXT, _KERNEL, _SIZE, _BLOCK, _FAILED, _HEADER = range(7)

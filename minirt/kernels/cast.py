@@ -19,8 +19,8 @@ __all__ = ["convert"]
 #: Bytes of both buffers from which on the result is streamed past the caches. Measured with
 #: 32 MB of them: a loop over buffers that fit gets slower, over larger ones 1.1 to 1.5 x faster.
 _STREAMED = 36 << 20
-#: As many bytes are copied in the cache while one small float is rounded to.
-_ROUNDING = 13
+#: As many bytes are copied in the cache while one element is rounded to few bits.
+_ROUNDING = 12
 #: Memory waits for a conversion that costs more than so many copies of its bytes.
 _DEAR = 4
 
@@ -87,7 +87,8 @@ def convert(src: DType, dst: DType, size: int, *, saturate: bool, round_mode: st
         return _look_up(src, to, size)
     from_, to = _same_bits(src, to)
     moved = src.storage.itemsize + dst.storage.itemsize
-    cost = _ROUNDING / moved if dst.is_float and dst.bits <= 8 else 1.0
+    rounds = dst.bits <= 8 and (dst.is_float or (src.is_float and dst.bits < 8))
+    cost = _ROUNDING / moved if rounds else 1.0
     run = cast_streamed if size * moved >= _STREAMED and cost < _DEAR else cast
     return run.bind(from_.dtype.storage, to.dtype.storage, from_, to, size=size, cost=cost)
 
