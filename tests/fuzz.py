@@ -42,8 +42,8 @@ from minirt.types import Dim, MapType, OptionalType, SequenceType, TensorType, T
 
 __all__ = ["check", "damaged", "many_seeds"]
 
-#: Of one input; ten times what the slowest takes with all its kernels to compile.
-SECONDS, BYTES = 60, 4 << 30
+#: Of one input; many times what the slowest takes with all its kernels to compile.
+SECONDS, BYTES = 120, 4 << 30
 
 #: Longer messages are for nobody.
 LONGEST_MESSAGE = 10_100

@@ -71,9 +71,9 @@ def _outcome(action: Case) -> str:
 
 
 def _alarm(seconds: int) -> None:
-    if hasattr(signal, "SIGALRM"):  # not on Windows
-        signal.signal(signal.SIGALRM, _expired)
-        signal.alarm(seconds)
+    if hasattr(signal, "SIGPROF"):  # not on Windows; of its own time, however busy the machine is
+        signal.signal(signal.SIGPROF, _expired)
+        signal.setitimer(signal.ITIMER_PROF, seconds)
 
 
 def _expired(*_: object) -> None:

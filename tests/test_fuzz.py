@@ -59,16 +59,16 @@ def time_bound() -> Iterator[None]:
     def expired(number: int, frame: FrameType | None) -> None:
         raise AssertionError(f"it takes more than {SECONDS} seconds")
 
-    if not hasattr(signal, "SIGALRM"):
+    if not hasattr(signal, "SIGPROF"):  # on Windows
         yield
         return
-    before = signal.signal(signal.SIGALRM, expired)
-    signal.alarm(SECONDS)
+    before = signal.signal(signal.SIGPROF, expired)
+    signal.setitimer(signal.ITIMER_PROF, SECONDS)
     try:
         yield
     finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
 
 
 def try_out(seed: Seed) -> str:

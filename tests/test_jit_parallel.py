@@ -60,12 +60,12 @@ def test_every_kind_of_argument_reaches_the_blocks(size: int) -> None:
     assert dst.tolist() == [20 * x + 5 - 3 - 4 for x in a.tolist()]
 
 
-def test_blocks_are_aligned_and_together_the_whole() -> None:
+@pytest.mark.parametrize("size", [10 * ALIGNMENT + 1, 1000 * ALIGNMENT + 7])
+def test_blocks_are_aligned_and_together_the_whole(size: int) -> None:
     @kernel
     def sizes(dst):
         dst[0] = dst.size
 
-    size = 10 * ALIGNMENT + 1
     dst = np.zeros(size, I8)
     sizes.bind(I8, size=size, threads=4)(dst)
     (starts,) = dst.nonzero()
