@@ -9,11 +9,21 @@ and returns the type of the output (or a tuple of them) and how to run it::
     def relu(X):
         return X, lambda: kernels.relu(X)
 
-The second part is a thunk, called once types are concrete. It returns
-``run(*operands, *outputs)`` over flat, C-contiguous storage buffers; operands declared
+The second part is a thunk, called once the types of operands are concrete. It returns
+``run(*operands, *outputs)`` over flat, C-contiguous storage buffers, or
+:class:`~minirt.kernels.arrays.Shaped` to get arrays in their shapes; operands declared
 ``type_only`` are left out, omitted ones are None. Instead of a thunk an operator may
 return :class:`Alias`, when its output is one of its operands under another type, or
 None, when every output type carries its value.
+
+Where the type of an output depends on what an operand holds, as that of ``Reshape`` on
+``shape``, the operand is declared in ``contents``. Its type then has a ``value`` wherever the
+contents are known, and always when the thunk is called; so ``run`` does not get it. Without
+``value`` the function returns what it can say, with unknown dimensions. Where the output
+depends on contents that only the kernel sees, as that of ``NonZero`` does, the type has
+unknown dimensions to the end: such an output is not among the arguments of ``run``, which
+returns a new storage array of the shape that it found. An operator declared ``returns``
+gives all its outputs in this way.
 
 Sequences, optionals, maps and sparse tensors are Python objects in storage form, in which
 a tensor keeps its shape (:mod:`minirt.data.values`). As operands ``run`` gets them as they are,
@@ -22,8 +32,10 @@ the one, or a tuple of all in their order. What it returns may share parts with 
 of such a type, but not with tensors, whose buffers are used again: those it copies. To
 append is ``lambda sequence, tensor: [*sequence, tensor.reshape(shape).copy()]``.
 
-An attribute that is a graph arrives as a :class:`Body`, which knows the values around it
-that it uses. So the type of ``If`` is that of ``then_branch.types()``, where the branches agree.
+An attribute that is a graph arrives as a :class:`Body`. So the type of ``If`` is that of
+``then_branch.types()``, where the branches agree. Values of the graphs around it that the
+subgraphs of a node use are operands too, which stand nowhere: ``run`` gets them as one tuple,
+after its other arguments, and hands it on to ``Body.program``.
 
 Old nodes are rewritten to the newest form at load by functions registered with
 :func:`upgrade`; a second registration with ``since=`` exists only where a new version
@@ -43,10 +55,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ..graph import Graph, Node
+    from ..kernels.arrays import Shaped
     from ..types import Type
 
     #: ``run(*operands, *outputs)`` over flat storage buffers, which returns other outputs.
-    Run = Callable[..., Any]
+    Run = Callable[..., Any] | Shaped
     Thunk = Callable[[], Run]
 
 _F = TypeVar("_F", bound="Callable[..., Any]")
@@ -92,15 +105,25 @@ class Body(Protocol):
         for types that do not fit the subgraph.
         """
 
+    def program(self, *inputs: Type | None) -> Callable[..., list[Any]]:
+        """``run(outer, *inputs)``, which computes the outputs of the subgraph; for thunks only.
+
+        Inputs and outputs are in storage form (:mod:`minirt.data.values`), tensors in their
+        shapes: those of one call may be others than those of the next, but element types are
+        those of :meth:`types` of the same ``inputs``. ``outer`` is the last argument of the
+        operator's own ``run``. Outputs are new: they share no memory with inputs.
+        """
+
 
 @dataclass(frozen=True, eq=False)
 class Operator:
     """A registered operator: its function, and the facts that it declares.
 
-    ``type_only`` names operands whose contents are never read, ``inplace`` operands
-    whose buffer an output of the same type may take over. ``types_of`` is the operator
-    whose newest schema says which types a node of any version may have, "" where the
-    node's own schema does.
+    ``type_only`` names operands whose contents are never read, ``contents`` those on whose
+    contents types depend, ``inplace`` operands whose buffer an output of the same type may
+    take over. ``returns``: the kernel returns its outputs, as it makes them. ``types_of`` is
+    the operator whose newest schema says which types a node of any version may have, ""
+    where the node's own schema does.
     """
 
     name: str
@@ -108,9 +131,11 @@ class Operator:
     since: int
     function: Callable[..., tuple[Type | tuple[Type, ...], Thunk | Alias | None]]
     type_only: frozenset[str] = frozenset()
+    contents: frozenset[str] = frozenset()
     inplace: tuple[str, ...] = ()
     commutes: bool = False
     deterministic: bool = True
+    returns: bool = False
     types_of: str = ""
 
     @cached_property
@@ -148,9 +173,11 @@ def op(
     domain: str = "",
     since: int = 1,
     type_only: tuple[str, ...] = (),
+    contents: tuple[str, ...] = (),
     inplace: tuple[str, ...] = (),
     commutes: bool = False,
     deterministic: bool = True,
+    returns: bool = False,
     types_of: str = "",
 ) -> Callable[[_F], _F]:
     """Register the operator ``name`` from opset ``since`` to the next registration."""
@@ -165,9 +192,11 @@ def op(
             since,
             function,
             frozenset(type_only),
+            frozenset(contents),
             inplace,
             commutes,
             deterministic,
+            returns,
             types_of,
         )
         find.cache_clear()

@@ -1,0 +1,142 @@
+"""Kernels made of NumPy functions.
+
+Most operators do what NumPy does as fast as any loop: they move elements, or compute on types
+that NumPy has. Their kernels are functions over arrays of the operands' shapes,
+:class:`Shaped`; :func:`computed` makes one of a function that knows numbers only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import kernels
+from ..dtypes import BY_NAME, DType, Kind
+from ..types import TensorType
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from ..types import Type
+
+__all__ = ["Shaped", "computed", "number_dtype"]
+
+
+@dataclass(frozen=True, slots=True)
+class Shaped:
+    """A kernel ``function(*operands, *outputs)`` over C-contiguous storage arrays in their shapes.
+
+    Where other kernels get flat buffers, this one gets tensors as arrays of the shapes that
+    their types have. It writes to outputs only, and must not keep what it gets.
+    """
+
+    function: Callable[..., Any]
+
+
+def number_dtype(dtype: DType) -> np.dtype:
+    """The NumPy type in which :func:`computed` shows elements of ``dtype``.
+
+    NumPy's own where it has the type, bool too; float32 for narrower floats, which it
+    holds exactly; int8 and uint8 for narrower integers.
+    """
+    if dtype.kind is Kind.BOOL:
+        return np.dtype(np.bool_)
+    if dtype.is_float and dtype.bits < 32:
+        return _FLOAT.storage
+    if dtype.kind is Kind.INT and dtype.bits < 8:
+        return np.dtype(np.int8)
+    return dtype.storage
+
+
+def computed(
+    function: Callable[..., Any], operands: Sequence[Type | None], results: Sequence[Type]
+) -> Shaped:
+    """The kernel that ``function(*operands, *outputs)`` is, written for arrays of numbers.
+
+    The arrays have the types of :func:`number_dtype`. Narrow floats are computed in float32 and
+    rounded once, at the end, as Cast rounds; narrow integers wrap around. ``operands`` are the
+    types of all that the kernel gets, None for an omitted one, ``results`` those of the outputs
+    that it writes. What is no tensor is passed as it is.
+    """
+    loads = [_load(type) if isinstance(type, TensorType) else None for type in operands]
+    stores = [_store(type) if isinstance(type, TensorType) else None for type in results]
+    if not any(loads) and not any(stores):
+        return Shaped(function)
+
+    def run(*arrays: Any) -> Any:
+        given = [
+            array if load is None or array is None else load(array)
+            for load, array in zip(loads, arrays, strict=False)
+        ]
+        outputs = arrays[len(given) :]
+        targets = [
+            array if store is None or array is None else store[0](array)
+            for store, array in zip(stores, outputs, strict=True)
+        ]
+        returned = function(*given, *targets)
+        for store, array, target in zip(stores, outputs, targets, strict=True):
+            if store is not None and array is not None:
+                store[1](target, array)
+        return returned
+
+    return Shaped(run)
+
+
+_FLOAT = BY_NAME["float"]
+
+
+def _as_bools(array: np.ndarray) -> np.ndarray:
+    return array.view(np.bool_)
+
+
+def _load(type: TensorType) -> Callable[[np.ndarray], np.ndarray] | None:
+    """What makes numbers of a storage array, None if it holds them as they are."""
+    dtype = type.dtype
+    if dtype.kind is Kind.BOOL:
+        return _as_bools
+    if dtype.kind is Kind.INT and dtype.bits < 8:
+        unused = 8 - dtype.bits
+        return lambda array: (array << unused).view(np.int8) >> unused
+    if not dtype.is_float or dtype.bits >= 32:
+        return None
+    convert = _convert(dtype, _FLOAT, type)
+
+    def load(array: np.ndarray) -> np.ndarray:
+        numbers = np.empty(array.shape, np.float32)
+        convert(array.reshape(-1), numbers.reshape(-1))
+        return numbers
+
+    return load
+
+
+def _store(
+    type: TensorType,
+) -> tuple[Callable[[np.ndarray], np.ndarray], Callable[[np.ndarray, np.ndarray], None]] | None:
+    """What makes an array for numbers, and what then writes them to the storage array."""
+    dtype = type.dtype
+    if dtype.kind is Kind.BOOL:
+        return _as_bools, lambda numbers, array: None
+    number = number_dtype(dtype)
+    if dtype.is_integer and dtype.bits < 8:
+        mask = np.uint8(dtype.code_mask)
+        return (
+            lambda array: np.empty(array.shape, number),
+            lambda numbers, array: _write(array, numbers.view(np.uint8) & mask),
+        )
+    if not dtype.is_float or dtype.bits >= 32:
+        return None
+    convert = _convert(_FLOAT, dtype, type)
+    return (
+        lambda array: np.empty(array.shape, number),
+        lambda numbers, array: convert(numbers.reshape(-1), array.reshape(-1)),
+    )
+
+
+def _write(array: np.ndarray, contents: np.ndarray) -> None:
+    array[...] = contents
+
+
+def _convert(src: DType, dst: DType, type: TensorType) -> Callable[..., None]:
+    return kernels.convert(src, dst, type.size or 0, saturate=True, round_mode="up")
