@@ -1,0 +1,40 @@
+"""Cast, CastLike, Constant, Identity: one row a version; their own tests go much further."""
+
+from __future__ import annotations
+
+import ml_dtypes
+import numpy as np
+from cases import Case
+from onnx import TensorProto
+
+from minirt.errors import SchemaError
+
+X = np.float32([[-2.5, 0.0, 1.0], [3.25, -0.5, 448.0]])
+HALF = X.astype(np.float16)
+
+
+def _to_half(x, to):
+    return x.astype(np.float16)
+
+
+CASES = [
+    Case("Cast", (X,), HALF, {"to": "FLOAT16"}, opset=1),
+    *(
+        Case("Cast", (X,), _to_half, {"to": TensorProto.FLOAT16}, opset=opset, elementwise=True)
+        for opset in (6, 9, 13, 19, 21, 23, 24, 25, 28)
+    ),
+    Case(
+        "Cast",
+        (np.float32([1000.0]),),
+        np.array([np.nan], ml_dtypes.float8_e4m3fn),
+        {"to": TensorProto.FLOAT8E4M3FN, "saturate": 0},
+    ),
+    Case("Cast", (X,), attributes={"to": 999}, raises=(SchemaError, "999")),
+    *(Case("CastLike", (X, HALF[:1]), HALF, opset=opset) for opset in (15, 19, 21, 23, 24, 25)),
+    *(
+        Case("Constant", (), X, {"value": X}, opset=v)
+        for v in (1, 9, 11, 12, 13, 19, 21, 23, 24, 25)
+    ),
+    *(Case("Identity", (X,), X, opset=v) for v in (1, 13, 14, 16, 19, 21, 23, 24, 25)),
+    Case("Identity", ([X, X[0]],), [X, X[0]]),
+]

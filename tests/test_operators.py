@@ -1,0 +1,266 @@
+"""Every row of the tables of operators, in the forms in which a node can occur.
+
+The tables are :mod:`cases_*`; :class:`cases.Case` says what a row is.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from case_models import Form, build, derived, register_copy, spread, type_of
+from cases import Case
+from operators import temporary  # noqa: F401
+
+import minirt
+from minirt.conformance import Tolerance, compare
+from minirt.dtypes import BY_NAME, find
+from minirt.errors import MinirtError
+from minirt.ops import registry
+from minirt.ops.functions import find_function
+from minirt.ops.schemas import find_schema, versions
+from minirt.types import Dim, TensorType, merge
+
+HERE = Path(__file__).parent
+
+TABLES: dict[str, list[Case]] = {
+    path.stem.removeprefix("cases_"): importlib.import_module(path.stem).CASES
+    for path in sorted(HERE.glob("cases_*.py"))
+}
+WRITTEN = [case for cases in TABLES.values() for case in cases]
+
+
+def _rows() -> Iterator[Any]:
+    """Every case and what is derived of it, with ids such as ``math-Add-7 broadcast``."""
+    for family, cases in TABLES.items():
+        for number, case in enumerate(cases):
+            for each in (case, *derived(case)):
+                title = f"{family}-{case.op}-{case.opset}-{number} {each.id}".strip()
+                yield pytest.param(each, id=title)
+
+
+ROWS = list(_rows())
+RIGHT = [row for row in ROWS if row.values[0].raises is None]
+WRONG = [row for row in ROWS if row.values[0].raises is not None]
+
+
+def tensors(case: Case) -> frozenset[int]:
+    """The positions of inputs that may be initializers."""
+    return frozenset(i for i, x in enumerate(case.inputs) if isinstance(x, np.ndarray | np.generic))
+
+
+def contents(case: Case) -> frozenset[int]:
+    """The positions of tensors on whose contents types depend."""
+    operator = registry.find(case.domain, case.op, case.opset)
+    schema = find_schema(case.domain, case.op, case.opset)
+    if operator is None or schema is None:
+        return frozenset()
+    names = [p.name for p in schema.inputs]
+    return frozenset(i for i in tensors(case) if names[min(i, len(names) - 1)] in operator.contents)
+
+
+def public(value: Any) -> Any:
+    """As a run gives it: an array where an oracle gives a scalar, text as objects."""
+    if isinstance(value, list):
+        return [public(item) for item in value]
+    if isinstance(value, np.ndarray | np.generic):
+        array = np.asarray(value)
+        return array.astype(object) if find(array.dtype) is BY_NAME["string"] else array
+    return value
+
+
+def check(expected: tuple[Any, ...], actual: Any, ulp: int) -> None:
+    """Fail where results differ, with the first element that does."""
+    wanted = [public(value) for value in expected if value is not None]
+    result = compare(wanted, list(actual), Tolerance(ulp=ulp), name="y")
+    assert result.passed, result.problem
+
+
+def run(case: Case, form: Form = Form(), ulp: int | None = None) -> None:  # noqa: B008
+    """Run a case in a form, twice, and check what comes out, and that inputs are as before."""
+    model, feeds = build(case, form)
+    session = minirt.load(model)
+    kept = tuple(feeds.values()) if form.kept else ()
+    expected = case.results()
+    expected = expected if case.outputs is None else expected[: case.outputs]
+    for _ in range(2):  # the second time memory is full of what the first time left
+        outputs = tuple(session.run(feeds))
+        count = len(outputs) - len(kept)
+        check(expected, outputs[:count], case.ulp if ulp is None else ulp)
+        check(kept, outputs[count:], 0)
+
+
+# Right results
+
+
+@pytest.mark.parametrize("case", RIGHT)
+def test_inputs(case):
+    """Inputs of the model, which are not written to."""
+    before = [x.copy() if isinstance(x, np.ndarray) else x for x in case.inputs]
+    run(case)
+    check(tuple(before), [x for x in case.inputs if x is not None], 0)
+
+
+@pytest.mark.parametrize("case", [r for r in RIGHT if tensors(r.values[0])])
+def test_strided_inputs(case):
+    model, feeds = build(case)
+    outputs = minirt.load(model).run({name: spread(x) for name, x in feeds.items()})
+    check(case.results()[: case.outputs], outputs, case.ulp)
+
+
+@pytest.mark.parametrize("case", [r for r in RIGHT if tensors(r.values[0])])
+def test_constants(case):
+    """All tensors are initializers: what is computed at load is the same."""
+    run(case, Form(constant=tensors(case)))
+
+
+@pytest.mark.parametrize("case", [r for r in RIGHT if contents(r.values[0])])
+def test_constant_contents(case):
+    """Those alone on which the types of outputs depend."""
+    run(case, Form(constant=contents(case)))
+
+
+@pytest.mark.usefixtures("temporary")
+@pytest.mark.parametrize("kept", [False, True], ids=["dying", "kept"])
+@pytest.mark.parametrize("case", RIGHT)
+def test_values_inside_of_a_graph(case, kept):
+    """Operands and outputs lie in the plan's own memory; an output may take an operand's place."""
+    register_copy()
+    run(case, Form(inner=True, kept=kept))
+
+
+# Types
+
+
+@pytest.mark.parametrize("shapes", ["sizes", "names", "none"])
+@pytest.mark.parametrize("case", RIGHT)
+def test_inferred_types(case, shapes):
+    """What is said of the outputs without a run is true of them."""
+    graph = minirt.infer(build(case, Form(shapes=shapes))[0])
+    sizes = {
+        f"{i}_{axis}": size
+        for i, x in enumerate(case.inputs)
+        if isinstance(x, np.ndarray | np.generic)
+        for axis, size in enumerate(np.shape(x))
+    }
+    results = [public(value) for value in case.results()[: case.outputs] if value is not None]
+    for value, result in zip(graph.outputs, results, strict=True):
+        if value.type is None or (isinstance(result, list | dict) and not result):
+            continue
+        actual = type_of(result)
+        assert merge(value.type, actual), f"inferred {value.type}, but it is {actual}"
+        shapes = (getattr(t, "shape", None) or () for t in (value.type, actual))
+        for dim, size in zip(*shapes, strict=False):
+            if isinstance(dim, Dim) and dim.name in sizes:
+                assert size == sizes[dim.name], f"inferred {value.type}, but it is {actual}"
+
+
+@pytest.mark.parametrize("case", RIGHT)
+def test_everything_is_inferred_of_constants(case):
+    """All sizes are known where all contents are, but for those that only a kernel knows."""
+    graph = minirt.infer(build(case, Form(constant=tensors(case)))[0])
+    for value in graph.outputs:
+        assert value.type is not None
+        if isinstance(value.type, TensorType) and value.type.shape is None:
+            pytest.fail(f"the rank of {value.type} is not known")
+
+
+# Definitions by other operators
+
+
+def has_body(case: Case) -> bool:
+    """Whether a node has a kernel, and a definition that must give the same."""
+    return (
+        not case.no_body
+        and registry.find(case.domain, case.op, case.opset) is not None
+        and find_function(case.domain, case.op, case.opset) is not None
+    )
+
+
+@pytest.mark.usefixtures("temporary")
+@pytest.mark.parametrize("case", [r for r in RIGHT if has_body(r.values[0])])
+def test_definition_by_other_operators(case):
+    del registry._OPERATORS[case.domain, case.op]
+    registry.find.cache_clear()
+    run(case, ulp=case.ulp if case.body_ulp is None else case.body_ulp)
+
+
+# Errors
+
+
+def check_refused(case: Case, form: Form) -> None:
+    """Fail unless loading or running raises what the case says."""
+    model, feeds = build(case, form)
+    kind, text = case.raises
+    with pytest.raises(kind) as error:
+        minirt.load(model).run(feeds)
+    assert isinstance(error.value, MinirtError)
+    assert text in str(error.value)
+
+
+@pytest.mark.parametrize("constant", [False, True], ids=["inputs", "constants"])
+@pytest.mark.parametrize("case", WRONG)
+def test_errors(case, constant):
+    check_refused(case, Form(constant=tensors(case) if constant else frozenset()))
+
+
+def test_errors_in_a_process_of_their_own():
+    """No access to memory that is not there: such a process would not come to its end."""
+    command = [sys.executable, __file__]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=HERE, timeout=600)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.split() == ["checked", str(len(WRONG))]
+
+
+def _check_all_errors() -> None:
+    for row in WRONG:
+        check_refused(row.values[0], Form())
+    sys.stdout.write(f"checked {len(WRONG)}\n")
+
+
+# Completeness
+
+
+def covered() -> set[tuple[str, str, int]]:
+    """The versions of operators that rows run."""
+    schemas = (find_schema(case.domain, case.op, case.opset) for case in WRITTEN)
+    return {(s.domain, s.name, s.since) for s in schemas if s}
+
+
+def required() -> set[tuple[str, str, int]]:
+    """The versions of operators that minirt has."""
+    return {
+        (operator.domain, operator.name, version)
+        for operator in registry.operators()
+        for version in versions(operator.domain, operator.name)
+        if not getattr(find_schema(operator.domain, operator.name, version), "deprecated", True)
+        and registry.find(operator.domain, operator.name, version)
+    }
+
+
+def test_every_version_of_every_operator_has_a_row():
+    missing = sorted(f"{domain or 'ai.onnx'} {n}-{v}" for domain, n, v in required() - covered())
+    uncovered = (HERE / "conformance/uncovered.txt").read_text().splitlines()
+    assert missing == uncovered
+
+
+def test_every_operator_with_a_row_is_registered_or_defined():
+    unknown = {
+        case.op
+        for case in WRITTEN
+        if registry.find(case.domain, case.op, case.opset) is None
+        and find_function(case.domain, case.op, case.opset) is None
+    }
+    assert unknown == set()
+
+
+if __name__ == "__main__":
+    os.environ["MINIRT_CHECK"] = "1"
+    _check_all_errors()
