@@ -85,6 +85,7 @@ class UnsupportedError(MinirtError):
 
     ``op`` is the operator (``"ai.onnx.ml.SVMRegressor"``), ``opset`` the version
     of its domain, ``dtype`` the element type; each is None where it plays no part.
+    ``operators`` are all those that a model needs and minirt does not have, where that is it.
     """
 
     def __init__(
@@ -94,9 +95,11 @@ class UnsupportedError(MinirtError):
         op: str | None = None,
         opset: int | None = None,
         dtype: str | None = None,
+        operators: Sequence[str] = (),
     ) -> None:
         super().__init__(message)
         self.op, self.opset, self.dtype = op, opset, dtype
+        self.operators = tuple(operators)
 
 
 class InputError(MinirtError, ValueError):

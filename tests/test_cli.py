@@ -14,8 +14,9 @@ from conformance_data import cast_model, write_case
 from onnx import TensorProto, helper
 
 import minirt
-from minirt import cli, conformance
+from minirt import conformance
 from minirt.cli import main
+from minirt.cli.test import StatusLine
 
 X = np.float32([1.5, -2.5, 300])
 Y = np.int32([1, -2, 300])
@@ -186,7 +187,7 @@ def test_progress_on_a_terminal_alone(cases, monkeypatch, capsys):
         "\r3/3 test_wrong\x1b[K"
         f"{clear}"
     )
-    status = cli._StatusLine()
+    status = StatusLine()
     status.generating(1, 3)
     assert terminal.getvalue().endswith("\rgenerating the suit\x1b[K")
 

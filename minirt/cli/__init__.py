@@ -10,7 +10,6 @@ import argparse
 import io
 import json
 import os
-import shutil
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,11 +17,11 @@ from typing import TYPE_CHECKING, Any
 from .. import __version__
 from ..errors import InputError, MinirtError, printable
 from .bench import add_bench
+from .test import add_test
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..conformance import CaseResult
     from ..jit.cache import CacheInfo
 
 __all__ = ["main"]
@@ -90,59 +89,6 @@ def _run(args: argparse.Namespace) -> int:
             if not args.json:
                 print(printable(f"{name} -> {path}"))
     return 0
-
-
-# test
-
-
-def _test(args: argparse.Namespace) -> int:
-    from ..conformance import Report, find_cases, run_cases, select_cases, suite_directory
-
-    if args.json and not args.json.absolute().parent.is_dir():
-        raise InputError(f"--json {args.json}: there is no directory {args.json.parent}")
-    status = _StatusLine()
-    paths = [suite_directory(status.generating) if p == "onnx" else p for p in args.paths]
-    cases = select_cases(find_cases(paths), args.keyword)
-    results: list[CaseResult] = []
-    for result in run_cases(cases, ulp=args.ulp):
-        results.append(result)
-        if result.status != "passed":
-            status.clear()
-            print(printable(f"{result.status.upper()} {result.case.name}: {result.reason}"))
-        status.show(f"{len(results)}/{len(cases)} {result.case.name}")
-    status.clear()
-    report = Report(tuple(results), args.ulp)
-    if args.json:
-        args.json.write_text(json.dumps(report.to_json(), indent=1) + "\n", encoding="utf-8")
-    print("\n".join(report.summary()))
-    return 1 if report.failed else 0
-
-
-class _StatusLine:
-    """The last line of a terminal, rewritten as work proceeds; nothing where there is none."""
-
-    def __init__(self) -> None:
-        self._stream = sys.stderr if sys.stderr.isatty() else None
-        self._shown = False
-
-    def show(self, text: str) -> None:
-        """Replace the line."""
-        if self._stream:
-            width = shutil.get_terminal_size().columns - 1
-            self._stream.write(f"\r{printable(text)[:width]}\x1b[K")
-            self._stream.flush()
-            self._shown = True
-
-    def generating(self, done: int, total: int) -> None:
-        """Say how much of the suite is there."""
-        self.show(f"generating the suite of the installed onnx: {100 * done // total} %")
-
-    def clear(self) -> None:
-        """Take the line away, before other output."""
-        if self._stream and self._shown:
-            self._stream.write("\r\x1b[K")
-            self._stream.flush()
-            self._shown = False
 
 
 # info, cache
@@ -235,30 +181,6 @@ examples:
   minirt info model.onnx -s x=1,3,224,224 -s mask=1,?
 """
 
-_TEST_HELP = """\
-Run ONNX test cases and compare every output with what is expected.
-
-PATH is a test directory (model.onnx beside test_data_set_0/input_0.pb and
-output_0.pb, ...) or any directory above such ones. The word onnx stands for
-the suite that the installed onnx package generates, which is kept in the cache;
-a directory of that name is ./onnx.
-
-Types, shapes, integers, bools and strings must be exactly as expected. Floats
-must be within the case's tolerance (rtol 0.001 and atol 1e-7 unless a data.json
-says otherwise), bfloat16 at most one unit in the last place off, narrower
-floats equal in value. Cases whose data a later ONNX release corrected are
-skipped, with the reason.
-
-exit code: 0 all passed, 1 a case failed, 2 there was nothing to run
-"""
-
-_TEST_EXAMPLES = """\
-examples:
-  minirt test tests/data/test_cc
-  minirt test onnx -k "cast and not string" --ulp 0
-  minirt test onnx --json report.json
-"""
-
 _CACHE_HELP = """\
 Compiled kernels and the generated ONNX suite are kept in MINIRT_CACHE_DIR, by
 default the user's cache directory.
@@ -273,13 +195,6 @@ class _Parser(argparse.ArgumentParser):
         super().__init__(allow_abbrev=False, **options)
 
 
-def _natural(text: str) -> int:
-    number = int(text)
-    if number < 0:
-        raise argparse.ArgumentTypeError(f"{text} is negative")
-    return number
-
-
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="minirt", description=_HELP)
     parser.add_argument("--version", action="version", version=f"minirt {__version__}")
@@ -290,7 +205,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     _add_run(commands, common)
     _add_info(commands, common)
-    _add_test(commands, common)
+    add_test(commands, common)
     _add_cache(commands, common)
     add_bench(commands, common)
     return parser
@@ -357,37 +272,6 @@ def _add_external(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="allow external data behind links that leave that folder",
     )
-
-
-def _add_test(commands: Any, common: argparse.ArgumentParser) -> None:
-    parser = commands.add_parser(
-        "test",
-        parents=[common],
-        help="run ONNX test cases",
-        description=_TEST_HELP,
-        epilog=_TEST_EXAMPLES,
-    )
-    parser.add_argument(
-        "paths", metavar="PATH", nargs="+", help='a directory of test cases, or "onnx"'
-    )
-    parser.add_argument(
-        "-k",
-        dest="keyword",
-        metavar="EXPR",
-        default="",
-        help="only cases whose name has these words, joined by and, or, not and parentheses",
-    )
-    parser.add_argument(
-        "--ulp",
-        metavar="N",
-        type=_natural,
-        help="instead of tolerances, allow floats of every type to be N representable values "
-        "off; 0 asks for the same bits (any NaN equals any NaN)",
-    )
-    parser.add_argument(
-        "--json", metavar="FILE", type=Path, help="write every result, with versions, to FILE"
-    )
-    parser.set_defaults(command=_test)
 
 
 def _add_cache(commands: Any, common: argparse.ArgumentParser) -> None:

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
 __all__ = ["CaseResult", "OutputResult", "Report", "Status"]
 
-Status = Literal["passed", "failed", "skipped"]
+#: "xfailed" is a case that failed as it was expected to: :mod:`minirt.conformance.expected`.
+Status = Literal["passed", "failed", "skipped", "xfailed"]
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,8 @@ class CaseResult:
     """The outcome of one case.
 
     ``reason`` is one line: the first fault of a failed case, or why one was skipped; ""
-    for one that passed. ``seconds`` counts loading, compiling, running and comparing.
+    for one that passed. ``missing`` names the operators that minirt lacks, if that is it.
+    ``seconds`` counts loading, compiling, running and comparing.
     """
 
     case: Case
@@ -49,6 +51,7 @@ class CaseResult:
     seconds: float
     outputs: tuple[OutputResult, ...] = ()
     reason: str = ""
+    missing: tuple[str, ...] = ()
 
     @property
     def bit_exact(self) -> bool:
@@ -64,6 +67,7 @@ class CaseResult:
             "bit_exact": self.bit_exact,
             "seconds": round(self.seconds, 6),
             "reason": self.reason,
+            "missing": list(self.missing),
             "outputs": [output.to_json() for output in self.outputs],
         }
 
@@ -91,6 +95,11 @@ class Report:
         return self._with("skipped")
 
     @property
+    def xfailed(self) -> list[CaseResult]:
+        """The cases that failed as they were expected to."""
+        return self._with("xfailed")
+
+    @property
     def bit_exact(self) -> list[CaseResult]:
         """The passed cases whose bits are all as expected."""
         return [result for result in self.results if result.bit_exact]
@@ -103,9 +112,10 @@ class Report:
     def summary(self) -> tuple[str, str]:
         """The closing lines: how exact the passed cases are, and how many passed."""
         passed, exact = len(self.passed), len(self.bit_exact)
+        expected = f", {len(self.xfailed)} failed as expected" if self.xfailed else ""
         return (
             f"{exact} of {passed} passed bit-exactly, {passed - exact} within the tolerance",
-            f"{passed} passed, {len(self.failed)} failed, {len(self.skipped)} skipped",
+            f"{passed} passed, {len(self.failed)} failed, {len(self.skipped)} skipped{expected}",
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -120,6 +130,7 @@ class Report:
                 "passed": len(self.passed),
                 "failed": len(self.failed),
                 "skipped": len(self.skipped),
+                "xfailed": len(self.xfailed),
                 "bit_exact": len(self.bit_exact),
                 "seconds": round(self.seconds, 3),
             },

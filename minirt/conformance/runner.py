@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from ..errors import MinirtError
+from ..errors import MinirtError, UnsupportedError
 from ..model.load import load_graph
 from ..ops import registry
 from ..session import Session
@@ -71,35 +71,48 @@ def run_case(case: Case, *, ulp: int | None = None) -> CaseResult:
     start = perf_counter()
     outputs: list[OutputResult] = []
     status: Status = "passed"
-    reason, data_may_be_wrong = _attempt(case, ulp, outputs)
+    fault = _attempt(case, ulp, outputs)
+    reason = fault.reason
     if reason:
         status = "failed" if case.data_sets else "skipped"
-    if reason and data_may_be_wrong and (excuse := _excuse(case, ulp)):
+    if fault.may_be_data and (excuse := _excuse(case, ulp)):
         status, reason = "skipped", excuse
-    return CaseResult(case, status, perf_counter() - start, tuple(outputs), reason)
+    return CaseResult(case, status, perf_counter() - start, tuple(outputs), reason, fault.missing)
 
 
-def _attempt(case: Case, ulp: int | None, outputs: list[OutputResult]) -> tuple[str, bool]:
-    """What is wrong, "" if nothing, and whether the data may be to blame instead of minirt."""
+class _Fault(NamedTuple):
+    """What is wrong with a case, "" if nothing.
+
+    ``may_be_data`` says that the data may be to blame instead of minirt, ``missing`` which
+    operators minirt lacks.
+    """
+
+    reason: str
+    may_be_data: bool = False
+    missing: tuple[str, ...] = ()
+
+
+def _attempt(case: Case, ulp: int | None, outputs: list[OutputResult]) -> _Fault:
     if case.problem or case.model is None:
-        return case.problem, False
+        return _Fault(case.problem)
     try:
         tolerance = case.tolerance(ulp)
         session = _open(case.model)
         for data_set in case.data_sets:
             outputs += _run_data_set(session, data_set, tolerance)
     except DataError as error:
-        return str(error), True
+        return _Fault(str(error), may_be_data=True)
     except (MinirtError, OSError) as error:
-        return f"{type(error).__name__}: {error}", False
+        missing = error.operators if isinstance(error, UnsupportedError) else ()
+        return _Fault(f"{type(error).__name__}: {error}", missing=missing)
     except Exception as error:  # whatever it is, it fails this case and none of those that follow
-        return f"internal error: {type(error).__name__}: {error}", False
-    faults = (output for output in outputs if not output.comparison.passed)
-    fault = next(faults, None)
-    if fault is None:
-        return "", True
+        return _Fault(f"internal error: {type(error).__name__}: {error}")
+    wrong = next((output for output in outputs if not output.comparison.passed), None)
+    if wrong is None:
+        return _Fault("")
     several = len(case.data_sets) > 1
-    return (f"{fault.data_set}: " if several else "") + fault.comparison.problem, True
+    where = f"{wrong.data_set}: " if several else ""
+    return _Fault(where + wrong.comparison.problem, may_be_data=True)
 
 
 def _open(model: Path) -> Session:

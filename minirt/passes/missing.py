@@ -44,6 +44,11 @@ class Missing:
     functions: dict[str, None] = field(default_factory=dict)
     has_body: bool = False
 
+    @property
+    def qualified_name(self) -> str:
+        """``"Conv"``, or ``"ai.onnx.ml.SVMRegressor"`` in another domain."""
+        return f"{self.domain}.{self.name}" if self.domain else self.name
+
     def __str__(self) -> str:
         text = f"{self.name} ({self.domain or 'ai.onnx'} {self.opset}"
         text += f", {self.nodes} node{'' if self.nodes == 1 else 's'}"
@@ -135,6 +140,7 @@ def require_operators(graph: Graph) -> None:
         raise UnsupportedError(
             f"minirt does not implement {len(missing)} operator{'' if len(missing) == 1 else 's'} "
             f"of this model: {', '.join(listed(missing))}",
-            op=f"{first.domain}.{first.name}" if first.domain else first.name,
+            op=first.qualified_name,
             opset=first.opset,
+            operators=[operator.qualified_name for operator in missing[:_MOST_LISTED]],
         )
