@@ -30,9 +30,9 @@ says otherwise), bfloat16 at most one unit in the last place off, narrower
 floats equal in value. Cases whose data a later ONNX release corrected are
 skipped, with the reason.
 
---xfail names a file of cases that are known to fail, a line a case: its name and
-"not built yet: Conv" or "wrong: why". They fail as expected; one that passes,
-or fails for another reason, is a failure.
+--xfail names a file of cases that are known to fail, a line a case: its name
+and "not built yet: Conv" or "wrong: why". They fail as expected; one that
+passes, or fails for another reason, is a failure.
 
 exit code: 0 all passed, 1 a case failed, 2 there was nothing to run
 """
