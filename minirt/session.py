@@ -192,9 +192,8 @@ class Session:
         buffers, shapes = self._feeder.check(inputs)
         executor = self._executor(shapes, self._output_names)
         executor.run(buffers)
-        seconds = executor.profile(buffers)
-        steps = zip(executor.plan.steps, seconds, strict=True)
-        return Profile(tuple(_step_profile(step, taken) for step, taken in steps))
+        measured = executor.profile(buffers)
+        return Profile(tuple(_step_profile(step, taken) for step, taken in measured))
 
     def _executor(
         self, shapes: Shapes, names: tuple[str, ...], threads: int | None = None

@@ -214,7 +214,8 @@ def test_plans_know_what_subgraphs_capture():
     def apply(x, *, body):
         made = body.types()[0]
 
-        def run(source, target):
+        def run(source, target, outer):
+            assert [array.shape for array in outer] == [(3,)]
             target[:] = source.astype(target.dtype) * made.shape[0]
 
         return TensorType(made.dtype, x.shape), lambda: run

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from contextlib import AbstractContextManager
 
-__all__ = ["at_most", "available", "numba_threads", "resolve"]
+__all__ = ["at_most", "available", "limit", "numba_threads", "resolve"]
 
 
 def resolve(threads: int | None = None) -> int:
@@ -38,6 +38,11 @@ def resolve(threads: int | None = None) -> int:
 
 
 _limit: ContextVar[int | None] = ContextVar("limit", default=None)
+
+
+def limit() -> int | None:
+    """What :func:`at_most` was told around here, None for nothing."""
+    return _limit.get()
 
 
 def at_most(threads: int | None) -> AbstractContextManager[None]:

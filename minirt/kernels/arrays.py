@@ -139,4 +139,6 @@ def _write(array: np.ndarray, contents: np.ndarray) -> None:
 
 
 def _convert(src: DType, dst: DType, type: TensorType) -> Callable[..., None]:
-    return kernels.convert(src, dst, type.size or 0, saturate=True, round_mode="up")
+    convert: Callable[..., None]
+    convert = kernels.convert(src, dst, type.size or 0, saturate=True, round_mode="up")
+    return convert

@@ -10,14 +10,15 @@ from ..errors import MinirtError, UnsupportedError
 from ..graph import Graph
 from ..ops import registry
 from ..ops.checks import check_operand_types, type_name
-from ..ops.schemas import find_schema, newest_schema
+from ..ops.registry import Alias
+from ..ops.schemas import find_schema, newest_schema, schema_of
 from ..types import TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from ..graph import Node
-    from ..ops.registry import Alias, Body, Operator, Thunk
+    from ..ops.registry import Body, Operator, Thunk
     from ..ops.schemas import Parameter, Schema
     from ..types import Type
 
@@ -57,6 +58,9 @@ def apply(
     if len(types) < len(node.outputs):
         message = f"only {len(types)} of {len(node.outputs)} outputs are implemented"
         raise _not_implemented(node, message).located(node.location)
+    if how is not None and not isinstance(how, Alias):
+        # It is computed, even if its type was made from one that carries contents.
+        types = tuple(t.without_value() if isinstance(t, TensorType) else t for t in types)
     return types, how
 
 
@@ -96,7 +100,7 @@ def _bind(operator: Operator, opset: int, written_as: str, upgraded: bool) -> _B
     """The binding for nodes that the file writes as ``written_as`` of ``opset``."""
     fixed = len(operator.operands) - operator.is_variadic
     domain, name = operator.domain, operator.name
-    schema, newest = find_schema(domain, written_as or name, opset), newest_schema(domain, name)
+    schema, newest = find_schema(domain, written_as or name, opset), schema_of(operator)
     if schema is None or newest is None:
         return _Binding(fixed, None, ())
     parameters = schema.inputs

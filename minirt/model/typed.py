@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..errors import SchemaError, UnsupportedError
 from ..graph import Value
@@ -11,6 +11,7 @@ from ..ops import registry
 from ..types import TensorType, contradiction, merge
 from .apply import apply
 from .expansion import expansion_of, has_expansion
+from .fold import folded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from ..graph import Graph, Node
     from ..types import Type
 
-__all__ = ["Body", "Frame", "Typing", "body_maker", "constant_type", "infer_types"]
+__all__ = ["Body", "Frame", "Typing", "constant_type", "infer_types", "typing_around"]
 
 #: So many nodes may come of ONNX's functions, which make dozens of a few bytes, and copy the
 #: subgraphs of nodes at every level; and so many may be typed in subgraphs whose operators ask
@@ -45,14 +46,14 @@ def infer_types(graph: Graph, given: Mapping[Value, Type] | None = None) -> dict
     return typing.types
 
 
-def body_maker(types: dict[Value, Type]) -> Callable[[Graph], Body]:
-    """What makes a :class:`Body` of a subgraph around which values have ``types``.
+def typing_around(types: dict[Value, Type]) -> Typing:
+    """For subgraphs around which values have ``types``.
 
     More may come to be known later; those in subgraphs are added.
     """
     typing = Typing({})
     typing.types = types
-    return typing.body
+    return typing
 
 
 def constant_type(value: Value, graph: Graph) -> TensorType:
@@ -204,7 +205,8 @@ class Typing:
         """The types of outputs that the operator of ``node`` gives."""
         operands = [None if v is None else self.types[v] for v in node.inputs]
         try:
-            return apply(node, operands, self.body)[0]
+            types, how = apply(node, operands, self.body)
+            return folded(node, operands, types, how)
         except _Untyped:
             return [None] * len(node.outputs)
 
@@ -243,15 +245,27 @@ class Body:
     def types(self, *inputs: Type | None) -> tuple[Type, ...]:
         """The types of what the subgraph makes of inputs of these types."""
         graph = self.graph
-        if len(inputs) != len(graph.inputs):
-            message = f"subgraph {graph.name!r} has {len(graph.inputs)} inputs, not {len(inputs)}"
-            raise SchemaError(message)
-        given = {v: self._given(v, t) for v, t in zip(graph.inputs, inputs, strict=True) if t}
-        types = self._typing.with_inputs(graph, given)
+        types = self._typing.with_inputs(graph, self.input_types(*inputs))
         for value in graph.outputs:
             if value not in types:
                 raise _Untyped(f"the type of {value.name!r} is not known")
         return tuple(types[value] for value in graph.outputs)
+
+    def input_types(self, *inputs: Type | None) -> dict[Value, Type]:
+        """The types of the inputs, those that the file declares where None is given."""
+        graph = self.graph
+        if len(inputs) != len(graph.inputs):
+            message = f"subgraph {graph.name!r} has {len(graph.inputs)} inputs, not {len(inputs)}"
+            raise SchemaError(message)
+        types = {
+            value: value.type if type is None else self._given(value, type)
+            for value, type in zip(graph.inputs, inputs, strict=True)
+        }
+        return {value: type for value, type in types.items() if type is not None}
+
+    def program(self, *inputs: Type | None) -> Callable[..., list[Any]]:
+        """Only plans run subgraphs."""
+        raise TypeError("a subgraph is run in plans only")
 
     def _given(self, value: Value, given: Type) -> Type:
         """The type of an input; contents may be others the next time."""

@@ -49,7 +49,7 @@ import inspect
 import pkgutil
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -59,8 +59,8 @@ if TYPE_CHECKING:
     from ..types import Type
 
     #: ``run(*operands, *outputs)`` over flat storage buffers, which returns other outputs.
-    Run = Callable[..., Any] | Shaped
-    Thunk = Callable[[], Run]
+    Run: TypeAlias = Callable[..., Any] | Shaped
+    Thunk: TypeAlias = Callable[[], Run]
 
 _F = TypeVar("_F", bound="Callable[..., Any]")
 
@@ -138,6 +138,12 @@ class Operator:
     returns: bool = False
     types_of: str = ""
 
+    @property
+    def until(self) -> int:
+        """The last opset of which this is the operator: another one may follow."""
+        later = [v for v in _OPERATORS.get((self.domain, self.name), {}) if v > self.since]
+        return min(later, default=NEWEST_OPSETS.get(self.domain, self.since) + 1) - 1
+
     @cached_property
     def operands(self) -> tuple[str, ...]:
         """The names of the positional parameters; a variadic one (``*inputs``) is the last."""
@@ -149,6 +155,21 @@ class Operator:
         """Whether the last operand may be there any number of times."""
         parameters = inspect.signature(self.function).parameters.values()
         return any(p.kind is p.VAR_POSITIONAL for p in parameters)
+
+    def operand_names(self, count: int) -> tuple[str, ...]:
+        """The names of the operands of a node with ``count`` inputs, omitted ones too.
+
+        A variadic one comes last and repeats, perhaps no times.
+        """
+        names = self.operands
+        if self.is_variadic:
+            names = names[:-1] + names[-1:] * (count - len(names) + 1)
+        return names
+
+    def reads(self, names: tuple[str, ...]) -> tuple[int, ...]:
+        """The positions, among operands of these names, of those that its kernel gets."""
+        left_out = self.type_only | self.contents
+        return tuple(i for i, name in enumerate(names) if name not in left_out)
 
     @cached_property
     def attributes(self) -> tuple[str, ...]:

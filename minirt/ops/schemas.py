@@ -19,6 +19,8 @@ from .registry import NEWEST_OPSETS
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from .registry import Operator
+
 __all__ = [
     "Attribute",
     "Parameter",
@@ -28,6 +30,7 @@ __all__ = [
     "is_standard",
     "nearest_operator",
     "newest_schema",
+    "schema_of",
     "versions",
 ]
 
@@ -117,6 +120,11 @@ def find_schema(domain: str, name: str, opset: int) -> Schema | None:
 def newest_schema(domain: str, name: str) -> Schema | None:
     """The newest version of an operator that minirt knows, whatever onnx is installed."""
     return find_schema(domain, name, NEWEST_OPSETS.get(domain, 0))
+
+
+def schema_of(operator: Operator) -> Schema | None:
+    """The schema whose form ``operator`` has: the newest of the opsets that it is for."""
+    return find_schema(operator.domain, operator.name, operator.until)
 
 
 def versions(domain: str, name: str) -> tuple[int, ...]:

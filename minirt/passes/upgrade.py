@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 from ..errors import MinirtError
 from ..ops import registry
 from ..ops.checks import fill_defaults
-from ..ops.schemas import newest_schema
+from ..ops.schemas import newest_schema, schema_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ..graph import Graph, Node
 
 __all__ = ["upgrade"]
@@ -36,7 +38,7 @@ def upgrade(graph: Graph) -> bool:
 def _upgrade(node: Node, graph: Graph) -> bool:
     old, name = node.version, node.op_type
     try:
-        while steps := registry.upgrades(node.domain, node.op_type, node.version):
+        while steps := _steps(node):
             to, rewrite = steps[0]
             rewrite(node, graph)
             node.version = to
@@ -45,8 +47,16 @@ def _upgrade(node: Node, graph: Graph) -> bool:
         raise
     if node.op_type != name:
         node.written_as = node.written_as or name
-    newest = newest_schema(node.domain, node.op_type)
+    operator = registry.find(node.domain, node.op_type, node.opset)
+    newest = schema_of(operator) if operator else newest_schema(node.domain, node.op_type)
     if newest is not None:
         fill_defaults(node, newest)
         node.defaults = newest.defaults
     return node.version != old
+
+
+def _steps(node: Node) -> list[tuple[int, Callable[[Node, Graph], None]]]:
+    """The rewrites up to the form of the operator that ``node`` means: a later one has its own."""
+    operator = registry.find(node.domain, node.op_type, node.opset)
+    steps = registry.upgrades(node.domain, node.op_type, node.version)
+    return [step for step in steps if operator is None or step[0] <= operator.until]

@@ -6,7 +6,7 @@ import itertools
 from dataclasses import replace
 from functools import partial
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Sequence
     from types import CodeType
 
-    from ..ops.registry import Run
+    from ..types import Shape
     from .plan import Step
 
     #: Flat storage buffers, and storage form (:mod:`minirt.data.values`) of what is no tensor.
@@ -44,13 +44,15 @@ class Executor:
         self.used = 0
         self._frames = frames
         self._code = compile(_source(plan), "<plan>", "exec")
-        #: ``run(inputs)`` computes the results: new arrays of public types, or lists and
-        #: dicts of them. ``inputs`` are values of the plan's input types, tensors as flat,
-        #: C-contiguous, aligned storage buffers; they are not written to. Raises
-        #: ExecutionError with the node and its operand types.
-        self.run: Callable[[Buffers], list[Any]]
         # Without memory of its own a frame has no state, and one serves all threads.
-        self.run = self._run_alone if plan.needs_memory else _Frame(plan, self._code).run
+        self._run = self._run_alone if plan.needs_memory else _Frame(plan, self._code).run
+        #: ``run(inputs)`` computes the results: new arrays of public types, or lists and
+        #: dicts of them, or all that in storage form if the plan says so. ``inputs`` are values of
+        #: the plan's input types, tensors as flat, C-contiguous, aligned storage buffers; they
+        #: are not written to. Raises ExecutionError with the node and its operand types.
+        self.run: Callable[[Buffers], list[Any]]
+        self.run = self._run if plan.rest is None else self._run_on
+        self._next = Executors(frames) if plan.rest else None
 
     def _run_alone(self, inputs: Buffers) -> list[Any]:
         # A frame whose run is broken off is not given back.
@@ -59,11 +61,42 @@ class Executor:
         self._frames.give(frame)
         return results
 
-    def profile(self, inputs: Buffers) -> list[float]:
-        """Run once; return the seconds that each step of the plan took."""
+    def _run_on(self, inputs: Buffers) -> list[Any]:
+        """Run plan after plan."""
+        executor = self
+        while executor.plan.rest:
+            executor, inputs = executor._following(inputs, executor._run(inputs))
+        return executor._run(inputs)
+
+    def _following(self, inputs: Buffers, results: Buffers) -> tuple[Executor, Buffers]:
+        """What runs after this, and its inputs."""
+        rest, cache = self.plan.rest, self._next
+        if rest is None or cache is None:
+            raise ValueError("nothing follows")
+        values = [*inputs, *results]
+        given = [values[slot] for slot in rest.slots]
+        key, types = rest.settle(given)
+        executor = cache.get(key) or cache.add(key, rest.plan(types))
+        return executor, [
+            array.reshape(-1) if isinstance(type, TensorType) else array
+            for array, type in zip(given, types.values(), strict=True)
+        ]
+
+    def profile(self, inputs: Buffers) -> list[tuple[Step, float]]:
+        """Run once; return the steps with the seconds that each took."""
+        found, executor = [], self
+        while True:
+            results, measured = executor._profiled(inputs)
+            found += measured
+            if executor.plan.rest is None:
+                return found
+            executor, inputs = executor._following(inputs, results)
+
+    def _profiled(self, inputs: Buffers) -> tuple[list[Any], list[tuple[Step, float]]]:
+        """The results, and the steps of this plan alone."""
         seconds: list[float] = []
 
-        def timed(run: Run) -> Run:
+        def timed(run: Callable[..., Any]) -> Callable[..., Any]:
             def call(*arguments: Any) -> Any:
                 start = perf_counter()
                 returned = run(*arguments)
@@ -73,8 +106,8 @@ class Executor:
             return call
 
         steps = tuple(replace(step, run=timed(step.run)) for step in self.plan.steps)
-        _Frame(replace(self.plan, steps=steps), self._code).run(inputs)
-        return seconds
+        results = _Frame(replace(self.plan, steps=steps), self._code).run(inputs)
+        return results, list(zip(self.plan.steps, seconds, strict=True))
 
 
 class Executors:
@@ -83,8 +116,8 @@ class Executors:
     Like :class:`Frames` it takes no lock: two threads may plan the same, and one plan stays.
     """
 
-    def __init__(self) -> None:
-        self._frames = Frames()
+    def __init__(self, frames: Frames | None = None) -> None:
+        self._frames = frames or Frames()
         self._kept: dict[Hashable, Executor] = {}
         self._clock = itertools.count()
 
@@ -144,8 +177,11 @@ class _Frame:
             if not isinstance(slot, Returned):
                 scope[f"b{i}"] = _buffer(slot, arena)
         scope |= {f"k{i}": step.run for i, step in enumerate(plan.steps)}
-        for i, type in _tensors(plan):
-            scope |= {f"s{i}": type.shape, f"p{i}": type.dtype.public, f"v{i}": type.dtype.storage}
+        for index, shape in _shaped_buffers(plan):
+            scope[_shaped_name(f"b{index}", shape)] = scope[f"b{index}"].reshape(shape)
+        for i, type in _allocated(plan):
+            public = type.dtype.public if plan.public else type.dtype.storage
+            scope |= {f"s{i}": type.shape, f"p{i}": public, f"v{i}": type.dtype.storage}
         exec(code, scope)
         #: See :attr:`Executor.run`.
         self.run: Callable[[Buffers], list[Any]] = scope["run"]
@@ -157,18 +193,18 @@ _FIRST_STEP = 4  # the line of the first step in the source
 def _source(plan: Plan) -> str:
     """The run of a plan as a Python function, one line a step: ``k0(i0, b0)``.
 
-    Inputs are i, results r and, seen as storage, o; buffers are b. What a kernel returns is
-    a local variable, deleted when it is not needed any more. Straight calls cost half of
-    what a loop over tuples of arguments does, and of a small node that is the most.
+    Inputs are i, results r and, seen as flat storage, o; buffers are b, and b_2_3 of shape
+    (2, 3). What a kernel returns is a local variable, deleted when it is not needed any more.
+    Straight calls cost half of what a loop over tuples of arguments does, and of a small
+    node that is the most.
     """
     inputs = [f"i{i}" for i in range(len(plan.inputs))]
     results = [f"o{i}" for i in range(len(plan.results))]
     made = []
-    for i, type in _tensors(plan):
+    for i, type in _allocated(plan):
         results[i] = f"r{i}"
-        made.append(f"r{i} = empty(s{i}, p{i}); o{i} = {_flat(i, type)}")
-    buffers = [f"b{i}" for i in range(len(plan.buffers))]
-    names = [*inputs, *(f"o{i}" for i in range(len(results))), *buffers, "None"]
+        made.append(f"r{i} = empty(s{i}, p{i}); o{i} = {_flat(i, type, plan.public)}")
+    names = _names(plan)
     steps = [_call(f"k{i}", step, names) for i, step in enumerate(plan.steps)]
     # Strings of this run are not kept until the next.
     emptied = [f"b{i}.fill(None)" for i, b in enumerate(plan.buffers) if isinstance(b, Objects)]
@@ -179,23 +215,89 @@ def _source(plan: Plan) -> str:
     )
 
 
-def _call(kernel: str, step: Step, names: list[str]) -> str:
+class _Name(NamedTuple):
+    """A slot in the source. What it holds is ``flat``, ``fixed`` in memory, or as it comes."""
+
+    text: str
+    flat: bool = False
+    fixed: bool = False
+    array: bool = False
+
+    def shown(self, shape: Shape | None) -> str:
+        """The slot as an array of ``shape``, for None as a flat one, if it is an array at all."""
+        if self.fixed:
+            return self.text if shape is None else _shaped_name(self.text, shape)
+        if shape is None:
+            return f"{self.text}.reshape(-1)" if self.array else self.text
+        if self.flat and len(shape) == 1:
+            return self.text
+        return f"{self.text}.reshape({shape})"
+
+
+def _names(plan: Plan) -> list[_Name]:
+    """The names of all slots, last of :data:`NOTHING`."""
+    names = [_Name(f"i{i}", flat=True) for i in range(len(plan.inputs))]
+    allocated = dict(_allocated(plan))
+    for i, type in enumerate(plan.results):
+        array = isinstance(type, TensorType) and type.is_concrete and i not in allocated
+        names.append(_Name(f"o{i}", flat=i in allocated, array=array))
+    for i, buffer in enumerate(plan.buffers):
+        if isinstance(buffer, Returned):
+            names.append(_Name(f"b{i}", array=buffer.is_array))
+        else:
+            names.append(_Name(f"b{i}", flat=True, fixed=True))
+    return [*names, _Name("None")]
+
+
+def _call(kernel: str, step: Step, names: list[_Name]) -> str:
     """``b1, _ = k0(i0, b0); del b1``"""
-    call = f"{kernel}({', '.join(names[slot] for slot in (*step.reads, *step.writes))})"
-    targets = ", ".join("_" if slot == NOTHING else names[slot] for slot in step.returns)
+    slots = (*step.reads, *step.writes, *(step.outer or ()))
+    shapes = step.shapes or (None,) * len(slots)
+    arguments = [names[slot].shown(shape) for slot, shape in zip(slots, shapes, strict=True)]
+    if step.outer is not None:
+        count = len(step.reads) + len(step.writes)
+        outer = "".join(f"{argument}, " for argument in arguments[count:])
+        arguments = [*arguments[:count], f"({outer})"]
+    call = f"{kernel}({', '.join(arguments)})"
+    targets = ", ".join("_" if slot == NOTHING else names[slot].text for slot in step.returns)
     call = f"{targets} = {call}" if targets else call
-    return "; ".join([call, *(f"del {names[slot]}" for slot in step.frees)])
+    return "; ".join([call, *(f"del {names[slot].text}" for slot in step.frees)])
 
 
-def _tensors(plan: Plan) -> list[tuple[int, TensorType]]:
-    """The results that are tensors, numbered among all."""
-    return [(i, type) for i, type in enumerate(plan.results) if isinstance(type, TensorType)]
+def _shaped_buffers(plan: Plan) -> set[tuple[int, Shape]]:
+    """The buffers that kernels get in a shape, by their number."""
+    first = len(plan.inputs) + len(plan.results)
+    return {
+        (slot - first, shape)
+        for step in plan.steps
+        for slot, shape in zip(
+            (*step.reads, *step.writes, *(step.outer or ())), step.shapes, strict=False
+        )
+        if slot >= first
+        and shape is not None
+        and not isinstance(plan.buffers[slot - first], Returned)
+    }
 
 
-def _flat(index: int, type: TensorType) -> str:
+def _shaped_name(name: str, shape: Shape) -> str:
+    return "_".join(map(str, (name, *shape, "")))
+
+
+def _allocated(plan: Plan) -> list[tuple[int, TensorType]]:
+    """The results that are arrays for steps to write to, numbered among all."""
+    returned = {slot - len(plan.inputs) for step in plan.steps for slot in step.returns}
+    return [
+        (i, type)
+        for i, type in enumerate(plan.results)
+        if isinstance(type, TensorType) and i not in returned
+    ]
+
+
+def _flat(index: int, type: TensorType, public: bool) -> str:
     """A result as a flat storage buffer: no more views than it takes."""
     flat = f"r{index}" if len(type.shape or ()) == 1 else f"r{index}.ravel()"
-    return flat if type.dtype.storage == type.dtype.public else f"{flat}.view(v{index})"
+    same = not public or type.dtype.storage == type.dtype.public
+    return flat if same else f"{flat}.view(v{index})"
 
 
 def _buffer(slot: Constant | Region | Objects, arena: np.ndarray) -> np.ndarray:

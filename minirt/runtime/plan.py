@@ -2,39 +2,52 @@
 
 A plan says everything about a run that does not depend on the contents of the inputs:
 which nodes run, with which compiled kernels, and where each value lies. It is immutable;
-:mod:`minirt.runtime.executor` gives it memory.
+:mod:`minirt.runtime.executor` gives it memory. Where types depend on what a run computes, a
+plan ends, and :class:`Rest` is what the next one begins with.
 
 Values that are views of each other share a *root*, the value that is really made, and so
 a buffer. Buffers are numbered *slots*: first the inputs, then the results, then the
 plan's own, last :data:`NOTHING`, which stands for an omitted operand or output.
 
 Tensors lie flat in memory that the plan provides. A value of any other type is a Python
-object in storage form (:mod:`minirt.data.values`), which the kernel makes and returns.
+object in storage form (:mod:`minirt.data.values`), which the kernel makes and returns, as
+it does tensors whose sizes only it can tell.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from ..data.values import public_copy
-from ..errors import MinirtError, UnsupportedError
+from ..errors import MinirtError
+from ..jit.threads import at_most, limit
+from ..kernels.arrays import Shaped
 from ..ops.registry import Alias
-from ..types import TensorType, Type
+from ..types import Shape, TensorType, Type
 from .arena import Arena
-from .calls import is_constant, known_types, live_calls, typed_calls, view_roots
+from .calls import contents_of, is_constant, known_types, live_calls, typed_calls, view_roots
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    import numpy as np
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from ..graph import Graph, Node, Value
-    from ..ops.registry import Run
     from .calls import Call
 
-__all__ = ["NOTHING", "Constant", "Objects", "Plan", "Region", "Returned", "Step", "make_plan"]
+__all__ = [
+    "NOTHING",
+    "Constant",
+    "Objects",
+    "Plan",
+    "Region",
+    "Rest",
+    "Returned",
+    "Step",
+    "make_plan",
+]
 
 #: The slot of what is not there; kernels get None for it.
 NOTHING = -1
@@ -65,7 +78,12 @@ class Objects:
 
 @dataclass(frozen=True, slots=True)
 class Returned:
-    """A slot for a value that a kernel makes itself, gone when no step needs it any more."""
+    """A slot for a value that a kernel makes itself, gone when no step needs it any more.
+
+    ``is_array``: it is a tensor of known shape, which kernels may want flat.
+    """
+
+    is_array: bool = False
 
 
 Buffer = Constant | Region | Objects | Returned
@@ -73,14 +91,16 @@ Buffer = Constant | Region | Objects | Returned
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One call ``*returns = run(*reads, *writes)``, with slots for operands.
+    """One call ``*returns = run(*reads, *writes, outer)``, with slots for operands.
 
-    ``node`` is None where a result is copied from another value; ``operands`` and
-    ``results`` are types. ``bytes`` counts what the step reads and writes in tensors.
-    ``frees`` are slots of returned values that no later step needs.
+    ``outer`` is a tuple of slots too, None for what has no subgraphs. ``shapes`` are those in
+    which arrays of ``reads``, ``writes`` and ``outer`` are passed, None for flat ones and
+    for what is no tensor. ``node`` is None where a result is copied from another value;
+    ``operands`` and ``results`` are types. ``bytes`` counts what the step reads and
+    writes in tensors. ``frees`` are slots of returned values that no later step needs.
     """
 
-    run: Run
+    run: Callable[..., Any]
     reads: tuple[int, ...]
     writes: tuple[int, ...]
     node: Node | None
@@ -89,6 +109,8 @@ class Step:
     bytes: int
     returns: tuple[int, ...] = ()
     frees: tuple[int, ...] = ()
+    outer: tuple[int, ...] | None = None
+    shapes: tuple[Shape | None, ...] = ()
 
     @property
     def name(self) -> str:
@@ -101,7 +123,9 @@ class Plan:
     """What to call in which order, for inputs of fixed types.
 
     ``inputs`` and ``results`` are the types of the first slots, ``buffers`` the slots
-    that follow; all those in the arena take ``arena_bytes`` together.
+    that follow; all those in the arena take ``arena_bytes`` together. Results are in
+    ``public`` form, else in storage form. Those of a plan with a ``rest`` are for that, and
+    may be tensors of sizes that only a run can tell.
     """
 
     inputs: tuple[Type, ...]
@@ -109,6 +133,8 @@ class Plan:
     buffers: tuple[Buffer, ...]
     steps: tuple[Step, ...]
     arena_bytes: int
+    public: bool = True
+    rest: Rest | None = None
 
     @property
     def needs_memory(self) -> bool:
@@ -116,17 +142,70 @@ class Plan:
         return any(isinstance(b, Region | Objects) for b in self.buffers)
 
 
-def make_plan(graph: Graph, input_types: Mapping[Value, Type], outputs: Sequence[Value]) -> Plan:
+@dataclass(frozen=True, eq=False)
+class Rest:
+    """What a plan leaves to be planned when it has run, and what that begins with.
+
+    ``values`` of ``types`` are what it needs, and lie in ``slots`` of the plan, inputs or
+    results. Types may lack sizes; the contents of those in ``decisive`` decide other types.
+    """
+
+    values: tuple[Value, ...]
+    types: tuple[Type, ...]
+    slots: tuple[int, ...]
+    decisive: frozenset[Value]
+    plan: Callable[[Mapping[Value, Type]], Plan]
+
+    def settle(self, arrays: Sequence[Any]) -> tuple[tuple[Any, ...], dict[Value, Type]]:
+        """A key for the next plan, and the types it is made from; tensors may be flat."""
+        types, key = {}, []
+        for value, type, array in zip(self.values, self.types, arrays, strict=True):
+            if isinstance(type, TensorType):
+                shape = type.shape if type.is_concrete else array.shape
+                contents = array.reshape(shape).copy() if value in self.decisive else None
+                type = TensorType(type.dtype, shape, contents)
+                key.append((shape, None if contents is None else contents.tobytes()))
+            types[value] = type
+        return tuple(key), types
+
+
+def make_plan(
+    graph: Graph,
+    input_types: Mapping[Value, Type],
+    outputs: Sequence[Value],
+    around: Mapping[Value, Type] | None = None,
+    public: bool = True,
+) -> Plan:
     """Plan how to compute ``outputs``, any values of ``graph``, from inputs of these types.
 
-    ``input_types`` are in the order in which a run gets its inputs; tensors are concrete. A
-    graph input that is not among them keeps its initializer. Kernels are bound, and so
-    compiled, here. Raises what typing the nodes raises, and UnsupportedError where a type
-    depends on the contents of a tensor.
+    ``input_types`` are in the order in which a run gets its inputs; tensors are concrete, and
+    may have contents. A graph input that is not among them keeps its initializer. ``around``
+    are types of other values that are known, constants and those of enclosing graphs.
+    Kernels are bound, and so compiled, here. Raises what typing the nodes raises.
     """
-    types = known_types(graph, input_types)
-    calls = live_calls(typed_calls(graph, types, outputs), types, outputs)
-    return _Builder(tuple(input_types), types, calls, outputs).plan()
+    inputs, around = tuple(input_types), around or {}
+    types = known_types(graph, {**around, **input_types})
+    calls = typed_calls(graph, types, outputs)
+    if not calls.waiting:
+        return _Builder(inputs, types, calls.ready, outputs, public).plan()
+    needed = calls.needed_later(types, outputs)
+    made = [v for v in needed if v not in input_types]
+    plan = _Builder(inputs, types, calls.ready, made, public=False).plan()
+    slots = {v: slot for slot, v in enumerate((*inputs, *made))}
+    threads = limit()
+
+    def plan_rest(found: Mapping[Value, Type]) -> Plan:
+        with at_most(threads):
+            return make_plan(graph, found, outputs, types, public)
+
+    rest = Rest(
+        tuple(needed),
+        tuple(map(types.__getitem__, needed)),
+        tuple(map(slots.__getitem__, needed)),
+        frozenset(v for node in calls.waiting for v in contents_of(node)),
+        plan_rest,
+    )
+    return replace(plan, rest=rest)
 
 
 class _Builder:
@@ -138,8 +217,10 @@ class _Builder:
         types: dict[Value, Type],
         calls: list[Call],
         outputs: Sequence[Value],
+        public: bool,
     ) -> None:
-        self.types, self.outputs = types, outputs
+        self.types, self.outputs, self.public = types, outputs, public
+        calls = live_calls(calls, types, outputs)
         self.calls = [c for c in calls if not isinstance(c.how, Alias)]
         self.roots = view_roots(calls, types)
         self.inputs = inputs
@@ -156,23 +237,31 @@ class _Builder:
             tuple(self.buffers),
             tuple(steps),
             self.arena.bytes,
+            self.public,
         )
 
     def _claim_results(self) -> None:
-        """Let the step that makes a wanted root write straight into the result."""
-        made = {v for call in self.calls for v in call.made if not is_constant(self.types[v])}
+        """Let the step that makes a wanted root write straight into the result, or be it."""
+        writes = {
+            value: _is_written(call, type)
+            for call in self.calls
+            for value, type in zip(call.node.outputs, call.results, strict=False)
+            if value is not None and not is_constant(self.types[value])
+        }
         for slot, value in enumerate(self.outputs, len(self.inputs)):
             root = self._root(value)
-            if root in made and isinstance(self.types[root], TensorType):
+            if writes.get(root) or (root is value and root in writes and not self.public):
                 self.slots.setdefault(root, slot)
 
     def _steps(self) -> Iterable[Step]:
         dying = self._deaths()
         for call, dead in zip(self.calls, dying, strict=True):
             reads = tuple(NOTHING if v is None else self._slot(v) for v in call.reads)
+            outer = None if call.outer is None else tuple(map(self._slot, call.outer))
             places = list(self._places(call))
+            run = _bind(call)
             yield Step(
-                _bind(call),
+                run.function if isinstance(run, Shaped) else run,
                 reads,
                 tuple(slot for slot, is_written in places if is_written),
                 call.node,
@@ -181,22 +270,32 @@ class _Builder:
                 sum(map(_bytes, (*self._read_types(call), *call.results))),
                 tuple(slot for slot, is_written in places if not is_written),
                 tuple(self.slots[r] for r in dead if isinstance(self._own(r), Returned)),
+                outer,
+                tuple(self._shapes(call, isinstance(run, Shaped))),
             )
             # After the outputs have got theirs: a kernel may write before it has read all.
             for root in dead:
                 self._free(root)
 
     def _read_types(self, call: Call) -> Iterable[Type]:
-        return (self.types[v] for v in call.reads if v is not None)
+        return (self.types[v] for v in call.needs)
+
+    def _shapes(self, call: Call, shaped: bool) -> Iterable[Shape | None]:
+        """The shapes in which a kernel gets its arguments, None for flat and for no tensors."""
+        operands = [None if v is None else self.types[v] for v in call.reads]
+        for type in (*operands, *(t for t in call.results if _is_written(call, t))):
+            yield type.shape if shaped and isinstance(type, TensorType) else None
+        for value in call.outer or ():
+            type = self.types[value]
+            yield type.shape if isinstance(type, TensorType) else None
 
     def _deaths(self) -> list[list[Value]]:
         """For each call, the roots that no later call needs, and no result."""
         wanted = {self._root(v) for v in self.outputs}
         last: dict[Value, int] = {}
         for index, call in enumerate(self.calls):
-            for value in (*call.made, *call.reads):
-                if value is not None:
-                    last[self._root(value)] = index
+            for value in (*call.made, *call.needs):
+                last[self._root(value)] = index
         deaths: list[list[Value]] = [[] for _ in self.calls]
         for root, index in last.items():
             if root not in wanted:
@@ -206,25 +305,26 @@ class _Builder:
     def _places(self, call: Call) -> Iterable[tuple[int, bool]]:
         """For each type that a call's operator gave: the slot, and whether the kernel writes there.
 
-        What is not a tensor it returns.
+        What it does not write it returns.
         """
         for index, type in enumerate(call.results):
             value = call.node.outputs[index] if index < len(call.node.outputs) else None
-            if isinstance(type, TensorType):
-                self._require_concrete(type, call.node)
+            is_written = _is_written(call, type)
             if value is not None and value not in self.slots:
-                self.slots[value] = self._allocate(type)
-            yield NOTHING if value is None else self.slots[value], isinstance(type, TensorType)
+                self.slots[value] = self._allocate(type, is_written)
+            yield NOTHING if value is None else self.slots[value], is_written
 
     def _copies(self) -> Iterable[Step]:
         """The results that another value holds already: results share no memory."""
         for slot, value in enumerate(self.outputs, len(self.inputs)):
             source, type = self._slot(value), _without_value(self.types[value])
-            if not isinstance(type, TensorType):
-                copy = partial(public_copy, type=type)
-                yield Step(copy, (source,), (), None, (type,), (type,), 0, (slot,))
+            if isinstance(type, TensorType) and type.is_concrete:
+                if source != slot:
+                    bytes = 2 * _bytes(type)
+                    yield Step(_copy, (source,), (slot,), None, (type,), (type,), bytes)
             elif source != slot:
-                yield Step(_copy, (source,), (slot,), None, (type,), (type,), 2 * _bytes(type))
+                copy = partial(public_copy, type=type) if self.public else _same
+                yield Step(copy, (source,), (), None, (type,), (type,), 0, (slot,))
 
     def _slot(self, value: Value) -> int:
         """Where the contents of a value are."""
@@ -239,9 +339,9 @@ class _Builder:
     def _root(self, value: Value) -> Value:
         return self.roots.get(value, value)
 
-    def _allocate(self, type: Type) -> int:
-        if not isinstance(type, TensorType):
-            return self._add(Returned())
+    def _allocate(self, type: Type, is_written: bool) -> int:
+        if not isinstance(type, TensorType) or not is_written:
+            return self._add(Returned(isinstance(type, TensorType) and type.is_concrete))
         size, dtype = type.size or 0, type.dtype.storage
         if dtype.hasobject:
             return self._add(Objects(size))
@@ -261,15 +361,10 @@ class _Builder:
         self.buffers.append(buffer)
         return len(self.inputs) + len(self.outputs) + len(self.buffers) - 1
 
-    def _require_concrete(self, type: TensorType, node: Node) -> None:
-        # The seam for data-dependent types: a plan would end before this node, and the
-        # next one begin here, made when the types are known.
-        if not type.is_concrete:
-            raise UnsupportedError(
-                f"the output type {type} depends on the contents of a tensor",
-                op=node.qualified_name,
-                opset=node.opset,
-            ).located(node.location)
+
+def _is_written(call: Call, type: Type) -> bool:
+    """Whether the kernel writes an output of this type where it is told; else it returns it."""
+    return isinstance(type, TensorType) and type.is_concrete and not call.returns
 
 
 def _without_value(type: Type) -> Type:
@@ -281,7 +376,7 @@ def _bytes(type: Type) -> int:
     return (type.size or 0) * type.dtype.storage.itemsize if isinstance(type, TensorType) else 0
 
 
-def _bind(call: Call) -> Run:
+def _bind(call: Call) -> Callable[..., Any] | Shaped:
     if call.how is None or isinstance(call.how, Alias):
         raise ValueError(f"{call.node} has no kernel")
     try:
@@ -292,3 +387,7 @@ def _bind(call: Call) -> Run:
 
 def _copy(source: np.ndarray, target: np.ndarray) -> None:
     target[:] = source
+
+
+def _same(value: Any) -> Any:
+    return value
