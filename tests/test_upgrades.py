@@ -13,6 +13,7 @@ from minirt.model.infer import infer_types
 from minirt.model.load import load_graph
 from minirt.ops import registry
 from minirt.ops.registry import NEWEST_OPSETS, op, upgrade
+from minirt.ops.schemas import schema_of
 from minirt.passes.upgrade import upgrade as upgrade_graph
 
 CASTABLE = [d for d in TABLE if d.kind is not Kind.COMPLEX]
@@ -206,3 +207,47 @@ def test_a_new_meaning_is_a_registration_of_its_own():
         operator = registry.find("", "GroupNormalization", opset)
         assert operator is not None and operator.function is function
         load(node("GroupNormalization", "x x x", "y", num_groups=1), opset=opset)
+
+
+# Versions that mean something else have operators of their own
+
+
+@pytest.fixture
+def two_adds(temporary) -> None:  # noqa: F811
+    """``Add`` as it broadcasts up to opset 6, and since 7; a rewrite leads from 5 to 6."""
+    for table in (registry._OPERATORS, registry._UPGRADES):
+        table.pop(("", "Add"), None)
+
+    @op("Add", since=1)
+    def old(A, B, *, axis, broadcast):
+        return A.with_shape(axis or 0, broadcast), None
+
+    @op("Add", since=7)
+    def new(A, B):
+        return A, None
+
+    @upgrade("Add", to=6)
+    def _(node, graph):
+        node.attributes["axis"] = 66
+
+    @upgrade("Add", to=7)
+    def _(node, graph):
+        node.attributes["axis"] = 77
+
+
+@pytest.mark.usefixtures("two_adds")
+@pytest.mark.parametrize(
+    ("opset", "expected"),
+    [(1, "float[66,1]"), (6, "float[5,1]"), (7, "float[2]"), (14, "float[2]")],
+)
+def test_a_node_is_rewritten_up_to_the_form_of_its_own_operator(opset, expected):
+    attributes = {"axis": 5, "broadcast": 1} if opset < 7 else {}
+    graph = load(node("Add", "x x", "y", **attributes), opset=opset)
+    assert str(infer_types(graph)[graph.outputs[0]]) == expected
+
+
+@pytest.mark.usefixtures("two_adds")
+def test_an_operator_has_the_form_of_the_last_schema_before_the_next():
+    old, new = (registry.find("", "Add", opset) for opset in (6, 7))
+    assert (old.until, new.until) == (6, NEWEST_OPSETS[""])
+    assert (schema_of(old).since, schema_of(new).since) == (6, 14)
