@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import threading
+import time
 from collections.abc import Callable
 
 import numba
@@ -78,6 +79,24 @@ def test_launches_at_once_have_more_workers_than_one_alone(crew: Workers) -> Non
     assert crew._started == 1
     together(lambda: [signatures(2) for _ in range(200)], 4)
     assert 1 < crew._started <= 3
+
+
+if hasattr(os, "sched_setaffinity"):
+
+    def test_a_worker_leaves_the_processor_of_the_thread_that_launches(crew: Workers) -> None:
+        """Linux may wake it there each time, while another processor is idle."""
+        assert several_take_part()  # the thread has begun
+        thread = workers._Worker.from_address(crew._addresses[0]).thread
+        allowed = os.sched_getaffinity(0)
+        here = min(allowed)
+        os.sched_setaffinity(thread, {here})
+        run, dst = sign.bind(U8, size=1 << 20, threads=2), np.zeros(1 << 20, U8)
+        deadline = time.monotonic() + 60
+        while os.sched_getaffinity(thread) == {here} and time.monotonic() < deadline:
+            os.sched_setaffinity(0, {here})  # be there,
+            os.sched_setaffinity(0, allowed)  # though free to be elsewhere
+            run(dst)
+        assert os.sched_getaffinity(thread) == (allowed - {here} or {here})
 
 
 def test_one_processor_needs_no_workers(monkeypatch, crew: Workers) -> None:

@@ -30,10 +30,11 @@ from numba.np.numpy_support import from_dtype
 
 from ..errors import ExecutionError
 from .cache import Store, stamp
-from .codecs import Codec, CodecType
+from .codecs import Codec
 from .fingerprint import fingerprint
 from .jobs import hold_over_forks, undisturbed
 from .launcher import Launch, Slot, share
+from .scalars import Scalar
 from .target import cpu
 
 if TYPE_CHECKING:
@@ -121,9 +122,9 @@ class Kernel:
         """Compile for these arguments and return ``run(*arrays)``.
 
         There is one argument for each parameter. A NumPy dtype, or :class:`Packed`, stands
-        for an array that ``run`` is given, in order; anything else (a codec, a number, an
-        array such as a table) is bound now. Arrays have ``size`` elements, unless they are
-        whole; a bound one that has not is an ExecutionError. At most ``threads`` threads
+        for an array that ``run`` is given, in order; anything else (a codec, a scalar, a
+        number, an array such as a table) is bound now. Arrays have ``size`` elements, unless
+        they are whole; a bound one that has not is an ExecutionError. At most ``threads`` threads
         run, by default as :func:`minirt.jit.threads.resolve` says, and only one where more
         do not pay: that depends on ``cost``, by default the kernel's own.
 
@@ -219,7 +220,7 @@ def _slot(name: str, argument: Any, whole: bool) -> Slot:
     """The type that the kernel is compiled for, and how a block of the argument is found."""
     if isinstance(argument, np.ndarray):
         argument = argument.dtype
-    if isinstance(argument, np.dtype | Packed | Codec):
+    if isinstance(argument, np.dtype | Packed | Codec | Scalar):
         return _known_slot(argument, whole)
     kind = numba.typeof(argument)
     if not isinstance(kind, types.Integer | types.Float | types.Boolean):
@@ -228,11 +229,11 @@ def _slot(name: str, argument: Any, whole: bool) -> Slot:
 
 
 @cache
-def _known_slot(kind: np.dtype | Packed | Codec, whole: bool) -> Slot:
+def _known_slot(kind: np.dtype | Packed | Codec | Scalar, whole: bool) -> Slot:
     if isinstance(kind, Packed):
         return Slot(types.Array(types.uint8, 1, "C"), kind.bits)
-    if isinstance(kind, Codec):
-        return Slot(CodecType(kind))
+    if isinstance(kind, Codec | Scalar):
+        return Slot(numba.typeof(kind))
     return Slot(types.Array(from_dtype(kind), 1, "C"), None if whole else kind.itemsize * 8)
 
 
@@ -277,7 +278,7 @@ def _checked(
 ) -> Run:
     """Look at the arrays first: compiled code takes their memory as it is told to."""
     expected = [
-        (name, slot.dtype, slot.items(size) if slot.bits else None)
+        (f"{name} of {kernel}", slot.dtype, slot.items(size) if slot.bits else None)
         for name, slot, argument in zip(kernel.parameters, slots, arguments, strict=True)
         if _is_given(argument)
     ]
@@ -286,7 +287,7 @@ def _checked(
         if len(arrays) != len(expected):
             raise ExecutionError(f"{kernel} takes {len(expected)} arrays, not {len(arrays)}")
         for (name, dtype, items), array in zip(expected, arrays, strict=True):
-            _check(f"{name} of {kernel}", array, dtype, items)
+            _check(name, array, dtype, items)
         run(*arrays)
 
     return checked

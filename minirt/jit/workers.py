@@ -16,6 +16,7 @@ import ctypes
 import os
 import threading
 from _thread import start_new_thread
+from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -35,11 +36,19 @@ __all__ = ["Workers", "workers"]
 #: most often nearer than the time that it would take to wake up.
 _SPINS = 2000
 
-#: A worker is five words: a state, a function, what to pass to it, and two of Python's locks,
-#: ``wake`` and ``done``. States: 0 idle, 1 offered work, 2 at work, 3 claimed for an offer. One
-#: that wakes up too late finds the offer withdrawn, or finds the next.
+#: States of a worker: 0 idle, 1 offered work, 2 at work, 3 claimed for an offer. One that wakes
+#: up too late finds the offer withdrawn, or finds the next. A launch returns how many workers it
+#: offered work, and in the upper half, if one of them was last seen on the processor of this
+#: thread, the number of that processor and 1.
 _CODE = """
-%worker = type {{ i64, ptr, ptr, ptr, ptr }}
+%worker = type {{ i64, ptr, ptr, ptr, ptr, i64 }}
+
+define internal i64 @place() {{
+  %cpu = {getcpu}
+  %number = add i32 %cpu, 1
+  %place = zext i32 %number to i64
+  ret i64 %place
+}}
 
 define internal void @wait(ptr %lock) {{
   br label %try
@@ -64,11 +73,14 @@ define void @minirt.work(ptr %worker) {{
   %table.at = getelementptr %worker, ptr %worker, i64 0, i32 2
   %wake.at = getelementptr %worker, ptr %worker, i64 0, i32 3
   %done.at = getelementptr %worker, ptr %worker, i64 0, i32 4
+  %place.at = getelementptr %worker, ptr %worker, i64 0, i32 5
   %wake = load ptr, ptr %wake.at
   %done = load ptr, ptr %done.at
   br label %idle
 idle:
   call void @wait(ptr %wake)
+  %here = call i64 @place()
+  store atomic i64 %here, ptr %place.at monotonic, align 8
   %old = cmpxchg ptr %worker, i64 1, i64 2 acquire monotonic
   %is_offered = extractvalue {{ i64, i1 }} %old, 1
   br i1 %is_offered, label %busy, label %idle
@@ -82,10 +94,12 @@ busy:
 
 define i64 @minirt.launch(ptr %workers, i64 %count, i64 %most, ptr %function, ptr %table) {{
   %crew = alloca ptr, i64 %most
+  %here = call i64 @place()
   br label %claims
 claims:
   %i = phi i64 [ 0, %0 ], [ %i.next, %claim ], [ %i.next, %offer ]
   %size = phi i64 [ 0, %0 ], [ %size, %claim ], [ %size.next, %offer ]
+  %shared = phi i64 [ 0, %0 ], [ %shared, %claim ], [ %shared.next, %offer ]
   %is_left = icmp ult i64 %i, %count
   %is_wanted = icmp ult i64 %size, %most
   %both = and i1 %is_left, %is_wanted
@@ -104,6 +118,10 @@ offer:
   %function.at = getelementptr %worker, ptr %helper, i64 0, i32 1
   %table.at = getelementptr %worker, ptr %helper, i64 0, i32 2
   %wake.at = getelementptr %worker, ptr %helper, i64 0, i32 3
+  %place.at = getelementptr %worker, ptr %helper, i64 0, i32 5
+  %there = load atomic i64, ptr %place.at monotonic, align 8
+  %is_here = icmp eq i64 %there, %here
+  %shared.next = select i1 %is_here, i64 %here, i64 %shared
   store ptr %function, ptr %function.at
   store ptr %table, ptr %table.at
   store atomic i64 1, ptr %helper release, align 8
@@ -131,9 +149,29 @@ await:
   store atomic i64 0, ptr %late release, align 8
   br label %ends
 end:
-  ret i64 %size
+  %upper = shl i64 %shared, 32
+  %found = or i64 %upper, %size
+  ret i64 %found
 }}
 """
+
+
+class _Worker(ctypes.Structure):
+    """A worker in memory, as the code above knows it, and its thread as the system knows it.
+
+    ``wake`` and ``done`` are two of Python's locks; ``place`` is the processor on which it
+    last woke up, counted from 1.
+    """
+
+    _fields_ = (
+        ("state", ctypes.c_int64),
+        ("function", ctypes.c_void_p),
+        ("table", ctypes.c_void_p),
+        ("wake", ctypes.c_void_p),
+        ("done", ctypes.c_void_p),
+        ("place", ctypes.c_int64),
+        ("thread", ctypes.c_int64),
+    )
 
 
 class Workers:
@@ -142,7 +180,7 @@ class Workers:
     def __init__(self) -> None:
         self._code = _code()
         self._most = numba_threads() - 1
-        self._addresses = (ctypes.c_void_p * self._most)()
+        self._addresses = (ctypes.c_size_t * self._most)()
         self._started = 0
 
     def run(self, function: int, table: Any) -> None:
@@ -156,8 +194,25 @@ class Workers:
         while self._started < wanted and self._start():
             pass
         found = self._code.launch(self._addresses, self._started, wanted, function, table)
+        place, found = divmod(found, 1 << 32)
         if found < wanted:  # the others are at work for other threads
             self._start()
+        if place:
+            self._part(place)
+
+    def _part(self, place: int) -> None:
+        """Keep workers off the processor that a launch has found them on.
+
+        Left alone, Linux wakes a worker on the launching thread's own processor, again and
+        again, while a second one is idle: it looks for idle ones with less zeal the fewer
+        there are. The launch then takes longer than a single thread would.
+        """
+        for worker in map(_Worker.from_address, self._addresses[: self._started]):
+            if worker.place == place:
+                worker.place = 0
+                with suppress(OSError, AttributeError):  # not all systems can
+                    others = os.sched_getaffinity(0) - {place - 1}
+                    os.sched_setaffinity(worker.thread, others)
 
     def _start(self) -> bool:
         """Start one more worker; False if there can be none."""
@@ -177,12 +232,19 @@ class Workers:
 
 def _start(code: _Code) -> int:
     """The address of a new worker. It is never freed: its thread ends with the process."""
-    words = _python(ctypes.c_void_p, "PyMem_RawCalloc", ctypes.c_size_t, ctypes.c_size_t)(5, 8)
-    if not words:
+    calloc = _python(ctypes.c_void_p, "PyMem_RawCalloc", ctypes.c_size_t, ctypes.c_size_t)
+    address = calloc(1, ctypes.sizeof(_Worker))
+    if not address:
         raise MemoryError
-    (ctypes.c_void_p * 5).from_address(words)[3:] = [_closed_lock(), _closed_lock()]
-    start_new_thread(code.work, (words,))
-    return int(words)
+    worker = _Worker.from_address(address)
+    worker.wake, worker.done = _closed_lock(), _closed_lock()
+    start_new_thread(_serve, (worker, code, address))
+    return int(address)
+
+
+def _serve(worker: _Worker, code: _Code, address: int) -> None:
+    worker.thread = threading.get_native_id()
+    code.work(address)
 
 
 def _closed_lock() -> int:
@@ -218,6 +280,7 @@ def _compile() -> _Code:
         for name in ("acquire", "release")
     }
     calls = {name: f"inttoptr (i64 {value} to ptr)" for name, value in address.items()}
+    calls["getcpu"] = _getcpu()
     with global_compiler_lock:
         library = cpu_target.target_context.codegen().create_library("minirt.workers")
         library.add_llvm_module(llvm.parse_assembly(_CODE.format(spins=_SPINS, **calls)))
@@ -229,6 +292,15 @@ def _compile() -> _Code:
         ctypes.CFUNCTYPE(size, pointer, size, size, pointer, pointer)(launch),
         library,
     )
+
+
+def _getcpu() -> str:
+    """The instruction for the number of this thread's processor, -1 where nobody tells."""
+    try:
+        function = ctypes.cast(ctypes.CDLL(None).sched_getcpu, ctypes.c_void_p).value
+    except (OSError, TypeError, AttributeError):
+        return "add i32 0, -1"
+    return f"call i32 inttoptr (i64 {function} to ptr)()"
 
 
 _lock = threading.RLock()
