@@ -253,7 +253,10 @@ def _call(kernel: str, step: Step, names: list[_Name]) -> str:
     """``b1, _ = k0(i0, b0); del b1``"""
     slots = (*step.reads, *step.writes, *(step.outer or ()))
     shapes = step.shapes or (None,) * len(slots)
-    arguments = [names[slot].shown(shape) for slot, shape in zip(slots, shapes, strict=True)]
+    arguments = [
+        names[slot].shown(None if slot == NOTHING else shape)
+        for slot, shape in zip(slots, shapes, strict=True)
+    ]
     if step.outer is not None:
         count = len(step.reads) + len(step.writes)
         outer = "".join(f"{argument}, " for argument in arguments[count:])
