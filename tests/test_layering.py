@@ -26,7 +26,7 @@ LAYERS: tuple[set[str], ...] = (
     {"model", "passes"},
     {"runtime"},
     {"feeds", "outputs", "profiling", "session"},
-    {"__init__", "__main__", "cli", "conformance"},
+    {"__init__", "__main__", "backend", "cli", "conformance"},
 )
 
 LAYER_OF = {name: layer for layer, names in enumerate(LAYERS) for name in names}

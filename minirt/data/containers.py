@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from ..dtypes import DType
 
-__all__ = ["load_value", "save_value", "value_from_proto", "value_to_proto"]
+__all__ = ["load_value", "save_value", "type_of", "value_from_proto", "value_to_proto"]
 
 
 class _Form(NamedTuple):
@@ -251,7 +251,7 @@ def _texts(keys: Iterable[bytes], where: str) -> list[str]:
 def _write(value: Any, type: Type | None, name: str, depth: int) -> Any:
     if depth > MAX_DEPTH:
         raise InputError(f"the value is nested more than {MAX_DEPTH} deep")
-    type = type or _type_of(value)
+    type = type or type_of(value)
     _require(value, type)
     match type:
         case TensorType(dtype=dtype):
@@ -275,7 +275,7 @@ def _write_sequence(
     value: Sequence[Any], element: Type | None, name: str, depth: int
 ) -> SequenceProto:
     if element is None:
-        element = _type_of(value[0]) if value else None
+        element = type_of(value[0]) if value else None
     form = _FORM_OF[element.__class__ if element else TensorType]
     message = SequenceProto(name=name or None, elem_type=form.code)
     items = [_write(item, element, "", depth + 1) for item in value]
@@ -286,7 +286,7 @@ def _write_sequence(
 def _write_optional(value: Any, element: Type | None, name: str, depth: int) -> OptionalProto:
     message = OptionalProto(name=name or None, elem_type=OptionalProto.UNDEFINED)
     if element is None and value is not None:
-        element = _type_of(value)
+        element = type_of(value)
     if element is not None:
         form = _FORM_OF[element.__class__]
         message.elem_type = form.code
@@ -311,8 +311,11 @@ def _write_map(
     return message
 
 
-def _type_of(value: Any) -> Type:
-    """The type that a value has of itself; element types are left out."""
+def type_of(value: Any) -> Type:
+    """The type that a value has of itself; shapes, and types of elements of values, are left out.
+
+    Raises InputError for what is no value of an ONNX type.
+    """
     match value:
         case None:
             return OptionalType()
