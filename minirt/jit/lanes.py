@@ -22,6 +22,7 @@ __all__ = [
     "half_to_float",
     "leading_zeros",
     "lshr",
+    "multiply_add",
     "multiply_high",
     "or_",
     "select",
@@ -119,6 +120,18 @@ def from_bits(typingctx, x):
         return builder.bitcast(arguments[0], _LLVM[signature.return_type])
 
     return _INTEGERS[x](x), generate
+
+
+@intrinsic
+def multiply_add(typingctx, a, b, c):
+    """``a * b + c`` of three float32 or float64, rounded once: the same on every processor."""
+    if a not in _FLOATS or a != b or a != c:
+        return None
+
+    def generate(context, builder, signature, arguments):
+        return builder.fma(*arguments)
+
+    return a(a, b, c), generate
 
 
 @intrinsic

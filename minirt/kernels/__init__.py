@@ -14,6 +14,11 @@ _HOMES = {
     "convert": "cast",
     "convert_from_packed": "packed",
     "convert_to_packed": "packed",
+    "topk": "selection",
+    "element_positions": "positions",
+    "non_max_suppression": "boxes",
+    "row_positions": "positions",
+    "map_scalar": "scalars",
 }
 
 __all__ = sorted(_HOMES)
