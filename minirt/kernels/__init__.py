@@ -14,6 +14,7 @@ _HOMES = {
     "convert": "cast",
     "convert_from_packed": "packed",
     "convert_to_packed": "packed",
+    "transpose": "permute",
     "topk": "selection",
     "element_positions": "positions",
     "non_max_suppression": "boxes",

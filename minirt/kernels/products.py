@@ -1,0 +1,90 @@
+"""Products of matrices of numbers: BLAS where there is one for the type, else loops."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = [
+    "centered",
+    "determinants",
+    "gemm",
+    "matmul",
+    "matmul_integer",
+    "matmul_quantized",
+]
+
+_quiet = np.errstate(all="ignore")
+
+
+@_quiet
+def matmul(a: np.ndarray, b: np.ndarray, y: np.ndarray) -> None:
+    """y = a b, as ``numpy.matmul``; integers wrap around."""
+    np.matmul(a, b, y)
+
+
+@_quiet
+def gemm(
+    a: np.ndarray, b: np.ndarray, c: np.ndarray | None, alpha: float, beta: float, y: np.ndarray
+) -> None:
+    """y = alpha a b + beta c; integers wrap around where factors are whole, else are cut off."""
+    matmul(a, b, y)
+    if y.dtype.kind == "f":
+        _scale(y, alpha)
+        if c is not None and beta != 0:
+            np.add(y, c if beta == 1 else c * y.dtype.type(beta), y)
+    elif alpha.is_integer() and beta.is_integer():
+        np.multiply(y, _wrapped(alpha, y.dtype), y)
+        if c is not None:
+            np.add(y, c * _wrapped(beta, y.dtype), y)
+    else:
+        total = alpha * y + (0 if c is None else beta * c)
+        np.copyto(y, total, casting="unsafe")
+
+
+def _scale(y: np.ndarray, alpha: float) -> None:
+    if alpha != 1:
+        np.multiply(y, y.dtype.type(alpha), y)
+
+
+def _wrapped(factor: float, dtype: np.dtype) -> np.ndarray:
+    """A whole number as an integer of ``dtype``, of which it keeps the low bits."""
+    return np.array([int(factor) & 0xFFFF_FFFF_FFFF_FFFF], np.uint64).astype(dtype)
+
+
+def centered(x: np.ndarray, zero: np.ndarray | None, shape: tuple[Any, ...]) -> np.ndarray:
+    """``x`` less its zero point, which has ``shape``, as float64."""
+    exact = x.astype(np.float64)
+    if zero is not None:
+        exact -= zero.reshape(shape)
+    return exact
+
+
+@_quiet
+def matmul_integer(a: np.ndarray, b: np.ndarray, y: np.ndarray) -> None:
+    """y = a b in int32 of integers of 9 bits, given as float64, in which sums are exact."""
+    y[...] = np.matmul(a, b).astype(np.int64).astype(np.int32)
+
+
+@_quiet
+def matmul_quantized(
+    a: np.ndarray, b: np.ndarray, scales: Sequence[np.ndarray], zero: np.ndarray, y: np.ndarray
+) -> None:
+    """y = a b times the scales of both, divided by that of y, plus the zero point of y."""
+    a_scale, b_scale, y_scale = (scale.astype(np.float64) for scale in scales)
+    total = np.matmul(a, b) * (a_scale * b_scale) / y_scale
+    if y.dtype.kind == "f":
+        y[...] = total + zero
+    else:
+        limits = np.iinfo(y.dtype)
+        y[...] = np.clip(np.rint(total) + zero, limits.min, limits.max)
+
+
+@_quiet
+def determinants(x: np.ndarray, y: np.ndarray) -> None:
+    """The determinants of square matrices, computed in float64."""
+    y[...] = np.linalg.det(x.astype(np.float64))

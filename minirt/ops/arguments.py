@@ -1,0 +1,48 @@
+"""Attributes and small operands that several families of operators read in the same way."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..dtypes import BY_NAME
+from ..errors import SchemaError, ShapeError
+from ..graph import Value
+from ..types import TensorType
+
+if TYPE_CHECKING:
+    from ..graph import Graph, Node
+
+__all__ = ["attribute_to_operand", "flag", "single"]
+
+_INT64 = BY_NAME["int64"]
+
+
+def flag(name: str, value: int) -> bool:
+    """The attribute ``name``, which is 0 or 1. Raises SchemaError."""
+    if value not in (0, 1):
+        raise SchemaError(f"{name}={value} is neither 0 nor 1")
+    return value == 1
+
+
+def single(name: str, operand: TensorType) -> int | None:
+    """The one number in the operand ``name``, None while it is not known. Raises ShapeError."""
+    if operand.size not in (None, 1):
+        raise ShapeError(f"{name} {operand} has {operand.size} elements, but is one number")
+    return None if operand.value is None else int(operand.value.reshape(-1)[0])
+
+
+def attribute_to_operand(node: Node, graph: Graph, name: str, *, rank: int = 1) -> None:
+    """Make an attribute of integers the next operand of ``node``, of ``rank`` 0 or 1.
+
+    Does nothing if the node has no such attribute.
+    """
+    content = node.attributes.pop(name, None)
+    if content is None:
+        return
+    array = np.array(content, _INT64.storage).reshape((-1,) * rank)
+    array.flags.writeable = False
+    operand = Value(name, TensorType(_INT64, array.shape))
+    graph.initializers[operand] = array
+    node.inputs.append(operand)
