@@ -323,3 +323,53 @@ def test_programs_are_for_plans() -> None:
     assert issubclass(bodies.Body, minirt.model.typed.Body)
     with pytest.raises(TypeError, match="in plans only"):
         minirt.model.typed.Body(None, None).program()
+
+
+# Buffers that outputs take over
+
+
+def register_steps(**options) -> None:
+    @op("Step", domain="v", **options)
+    def step(x, y):
+        shape = x.shape if len(x.shape) >= len(y.shape) else y.shape
+        return x.with_shape(*shape), lambda: Shaped(lambda x, y, out: np.add(x, y, out=out))
+
+
+def arena_bytes(*nodes, outputs=("y",)) -> int:
+    session = load(*nodes, inputs=["x", value("w", FLOAT, [2, "N"])], outputs=outputs)
+    x, w = np.ones(16, "f4"), np.ones((2, 16), "f4")
+    for name, result in session.run([x, w]).items():
+        assert result.tolist() == EXPECTED[name](x, w).tolist()
+    (executor,) = session._executors._kept.values()
+    return executor.plan.arena_bytes
+
+
+EXPECTED = {
+    "y": lambda x, w: x * 5,
+    "a": lambda x, w: x * 2,
+    "z": lambda x, w: x * 2 + w * 2,
+    "u": lambda x, w: x * 4,
+}
+
+CHAIN = ["x x a", "a x b", "b x c", "c x y"]
+
+
+def steps(*texts: str):
+    return [node("Step", *text.rsplit(" ", 1), domain="v") for text in texts]
+
+
+@pytest.mark.parametrize(
+    ("inplace", "texts", "outputs", "buffers"),
+    [
+        ((), CHAIN, ["y"], 2),
+        (("x", "y"), CHAIN, ["y"], 1),
+        (("y",), CHAIN, ["y"], 2),  # the input is not given away
+        (("x",), ["x x a", "a a u"], ["u"], 1),
+        (("x",), ["x x a", "a x b", "b a y"], ["y"], 2),  # a is needed once more
+        (("x",), ["x x a", "a w b", "b w z"], ["z"], 3),  # a is smaller than b
+        (("x",), ["x x a", "a x b", "b x c", "c x y"], ["y", "a"], 1),  # a is a result
+    ],
+)
+def test_outputs_take_over_buffers_that_nobody_needs(inplace, texts, outputs, buffers) -> None:
+    register_steps(inplace=inplace)
+    assert arena_bytes(*steps(*texts), outputs=outputs) == buffers * 64

@@ -28,7 +28,8 @@ class Call:
     """A node whose types are known; ``reads`` are the operands that its kernel gets.
 
     ``outer`` are the values of enclosing graphs that its subgraphs use, None without subgraphs.
-    ``returns``: it gives its outputs instead of writing them.
+    ``returns``: it gives its outputs instead of writing them. ``inplace`` are operands whose
+    buffer an output may take over.
     """
 
     node: Node
@@ -38,6 +39,7 @@ class Call:
     reads: tuple[Value | None, ...]
     outer: tuple[Value, ...] | None = None
     returns: bool = False
+    inplace: tuple[Value, ...] = ()
 
     @property
     def made(self) -> Iterable[Value]:
@@ -174,7 +176,8 @@ def _call(
     if isinstance(how, Alias):
         return Call(node, operands, results, how, (values[names.index(how.operand)],))
     reads = tuple(values[i] for i in operator.reads(names))
-    return Call(node, operands, results, how, reads, outer, operator.returns)
+    inplace = tuple(v for n, v in zip(names, values, strict=True) if v and n in operator.inplace)
+    return Call(node, operands, results, how, reads, outer, operator.returns, inplace)
 
 
 def live_calls(

@@ -258,6 +258,7 @@ class _Builder:
         for call, dead in zip(self.calls, dying, strict=True):
             reads = tuple(NOTHING if v is None else self._slot(v) for v in call.reads)
             outer = None if call.outer is None else tuple(map(self._slot, call.outer))
+            self._take_over(call, dead)
             places = list(self._places(call))
             run = _bind(call)
             yield Step(
@@ -276,6 +277,32 @@ class _Builder:
             # After the outputs have got theirs: a kernel may write before it has read all.
             for root in dead:
                 self._free(root)
+
+    def _take_over(self, call: Call, dead: list[Value]) -> None:
+        """Let the first output have the buffer of an operand that nobody else needs.
+
+        The kernel allows it where both have one shape: it reads an element before it writes
+        what it makes of it.
+        """
+        value, type = call.node.outputs[0], call.results[0]
+        if value is None or value in self.slots or not _is_written(call, type):
+            return
+        for root in map(self._root, call.inplace):
+            buffer = self._own(root)
+            if root in dead and isinstance(buffer, Region) and self._is_like(call, root, type):
+                self.slots[value] = self.slots[root]
+                dead.remove(root)
+                return
+
+    def _is_like(self, call: Call, root: Value, result: Type) -> bool:
+        """Whether all that a call reads of a buffer looks like one of its outputs."""
+        types = [self.types[v] for v in call.needs if self._root(v) is root]
+        return all(
+            isinstance(type, TensorType)
+            and isinstance(result, TensorType)
+            and (type.shape, type.dtype.storage) == (result.shape, result.dtype.storage)
+            for type in types
+        )
 
     def _read_types(self, call: Call) -> Iterable[Type]:
         return (self.types[v] for v in call.needs)
