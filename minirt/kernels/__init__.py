@@ -16,9 +16,11 @@ _HOMES = {
     "convert_to_packed": "packed",
     "transpose": "permute",
     "topk": "selection",
-    "element_positions": "positions",
+    "gather_elements": "addressed",
+    "gather_rows": "addressed",
     "non_max_suppression": "boxes",
-    "row_positions": "positions",
+    "scatter_elements": "addressed",
+    "scatter_rows": "addressed",
     "map_scalar": "scalars",
 }
 

@@ -2,17 +2,109 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from ..errors import ShapeError
 from ..types import Dim
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from ..types import Shape, TensorType
 
-__all__ = ["broadcast", "normalized_axes", "normalized_axis"]
+__all__ = [
+    "addressable",
+    "axes_operand",
+    "broadcast",
+    "integers",
+    "length",
+    "normalized_axes",
+    "normalized_axis",
+    "product",
+    "total",
+    "unknown_dims",
+]
+
+#: The most bytes of a tensor: sizes and addresses are 64-bit integers with a sign.
+_MOST_BYTES = np.iinfo(np.int64).max
+
+
+# Sizes
+
+
+def product(dims: Iterable[int | Dim]) -> int | Dim:
+    """The size that ``dims`` have together: a symbol where it is that of one dimension alone."""
+    dims = tuple(dims)
+    number = prod(dim for dim in dims if isinstance(dim, int))
+    symbols = [dim for dim in dims if isinstance(dim, Dim)]
+    if not symbols or number == 0:
+        return number
+    return symbols[0] if len(symbols) == 1 and number == 1 else Dim()
+
+
+def total(dims: Iterable[int | Dim]) -> int | Dim:
+    """The sum of ``dims``: a symbol where the others are 0."""
+    dims = tuple(dims)
+    number = sum(dim for dim in dims if isinstance(dim, int))
+    symbols = [dim for dim in dims if isinstance(dim, Dim)]
+    if not symbols:
+        return number
+    return symbols[0] if len(symbols) == 1 and number == 0 else Dim()
+
+
+def unknown_dims(count: int | None) -> Shape | None:
+    """So many dimensions of which nothing is known; None if not even their number is."""
+    return None if count is None else tuple(Dim() for _ in range(count))
+
+
+def addressable(type: TensorType) -> TensorType:
+    """``type``, unless no memory could hold the tensor: then ShapeError.
+
+    For operators whose results may be larger than all that they get.
+    """
+    size = (type.size or 0) * type.dtype.storage.itemsize
+    if size > _MOST_BYTES:
+        raise ShapeError(f"the output {type} would have {size} bytes, more than can be addressed")
+    return type
+
+
+# Operands that hold integers
+
+
+def integers(operand: TensorType, name: str) -> list[int] | None:
+    """The contents of an operand that is a list of integers, None while they are not known.
+
+    A single one may be 0-d. Raises ShapeError for more dimensions.
+    """
+    length(operand, name)
+    return None if operand.value is None else [int(item) for item in operand.value.reshape(-1)]
+
+
+def length(operand: TensorType, name: str) -> int | None:
+    """How many integers an operand holds, None while that is not known."""
+    if operand.shape is None:
+        return None
+    if len(operand.shape) > 1:
+        raise ShapeError(f"{name} is {operand}, but should have one dimension")
+    size = operand.shape[0] if operand.shape else 1
+    return size if isinstance(size, int) else None
+
+
+def axes_operand(axes: TensorType | None, rank: int) -> tuple[int, ...] | None:
+    """The axes of a tensor of ``rank`` dimensions that an operand names, counted from the front.
+
+    All of them if it is omitted, None while its contents are not known. Raises ShapeError.
+    """
+    if axes is None:
+        return tuple(range(rank))
+    numbers = integers(axes, "axes")
+    return None if numbers is None else normalized_axes(numbers, rank)
+
+
+# Broadcasting
 
 
 def broadcast(*types: TensorType) -> Shape | None:
@@ -43,6 +135,9 @@ def _common(sizes: Sequence[int | Dim]) -> int | Dim | None:
     if not symbols:
         return 1
     return symbols[0] if all(size == symbols[0] for size in symbols) else Dim()
+
+
+# Axes
 
 
 def normalized_axis(axis: int, rank: int, name: str = "axis") -> int:
