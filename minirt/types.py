@@ -31,6 +31,7 @@ __all__ = [
     "Type",
     "contradiction",
     "merge",
+    "union",
     "with_sizes",
 ]
 
@@ -208,6 +209,42 @@ def _merge_dims(first: int | Dim, second: int | Dim) -> int | Dim:
     if isinstance(first, int) or isinstance(second, int):
         return first if isinstance(first, int) else second
     return first if first.name or not second.name else second
+
+
+def union(first: Type, second: Type, unknown: set[Dim] | None = None) -> Type | None:
+    """The type of a value that is of one of two types, None if no type covers both.
+
+    A dimension in which they differ is not known. Those that earlier unions so made, which
+    ``unknown`` has, stay, and new ones are added: then what is united with more and more types
+    comes to rest.
+    """
+    if isinstance(first, TensorType | SparseTensorType):
+        if type(first) is not type(second) or first.dtype is not second.dtype:
+            return None
+        shape = _unite_shapes(first.shape, second.shape, set() if unknown is None else unknown)
+        return type(first)(first.dtype, shape)
+    if isinstance(second, TensorType | SparseTensorType) or type(first) is not type(second):
+        return None
+    if isinstance(first, MapType) and isinstance(second, MapType) and first.key != second.key:
+        return None
+    if first.element is None or second.element is None:
+        return replace(first, element=None)
+    element = union(first.element, second.element, unknown)
+    return element and replace(first, element=element)
+
+
+def _unite_shapes(first: Shape | None, second: Shape | None, unknown: set[Dim]) -> Shape | None:
+    if first is None or second is None or len(first) != len(second):
+        return None
+    return tuple(_unite_dims(a, b, unknown) for a, b in zip(first, second, strict=True))
+
+
+def _unite_dims(first: int | Dim, second: int | Dim, unknown: set[Dim]) -> int | Dim:
+    if first == second or first in unknown:
+        return first
+    dim = Dim()
+    unknown.add(dim)
+    return dim
 
 
 def with_sizes(type: Type, sizes: Mapping[str, int]) -> Type:

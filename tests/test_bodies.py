@@ -9,7 +9,6 @@ from operators import temporary  # noqa: F401
 from protos import graph, model, node, untyped, value
 
 import minirt
-from minirt.dtypes import BY_CODE, BY_NAME
 from minirt.errors import SchemaError, ShapeError, UnsupportedError
 from minirt.graph import Graph
 from minirt.model import typed
@@ -17,7 +16,7 @@ from minirt.model.load import load_graph, read_graph
 from minirt.ops.registry import op
 from minirt.passes.check import check
 from minirt.passes.expand import expand
-from minirt.types import Dim, SequenceType, TensorType
+from minirt.types import Dim, TensorType
 
 pytestmark = pytest.mark.usefixtures("temporary")
 
@@ -26,13 +25,6 @@ FLOAT, INT64, BOOL, HALF = (
 )
 CONDITION = value("c", BOOL, [])
 OPSETS = {"": 25, "v": 1}
-
-
-def register_if() -> None:
-    @op("If")
-    def apply(cond, *, then_branch, else_branch):
-        pairs = zip(then_branch.types(), else_branch.types(), strict=True)
-        return tuple(common(a, b) for a, b in pairs), None
 
 
 def common(a: TensorType, b: TensorType) -> TensorType:
@@ -84,7 +76,6 @@ X = value("x", FLOAT, ["N", 3])
 
 
 def test_a_branch_knows_the_values_around_it():
-    register_if()
     cast = branch([node("Cast", "x", "t", to=HALF)], ["t"])
     same = branch([node("Cast", "x", "e", to=HALF)], ["e"])
     found = types(infer(conditional(cast, same), inputs=[CONDITION, X]))
@@ -92,7 +83,6 @@ def test_a_branch_knows_the_values_around_it():
 
 
 def test_branches_that_differ():
-    register_if()
     loaded = infer(
         conditional(branch([], ["a"]), branch([], ["b"])),
         inputs=[CONDITION, value("a", FLOAT, ["N", 2]), value("b", FLOAT, ["N", 3])],
@@ -101,7 +91,6 @@ def test_branches_that_differ():
 
 
 def test_outputs_may_be_outer_values_inputs_and_initializers():
-    register_if()
 
     @op("Pass", domain="v")
     def apply(x, *, body):
@@ -235,7 +224,6 @@ def test_plans_know_what_subgraphs_capture():
 
 def test_a_branch_of_an_operator_that_is_not_there():
     """Then the file's types are taken; elsewhere inference goes on."""
-    register_if()
     unknown = branch([node("Frob", "x", "t", domain="v")], ["t"])
     known = branch([node("Cast", "x", "e", to=HALF)], ["e"])
     each = conditional(unknown, known, "a")
@@ -245,7 +233,6 @@ def test_a_branch_of_an_operator_that_is_not_there():
 
 
 def test_errors_are_not_taken_for_ignorance():
-    register_if()
 
     @op("Refuse", domain="v")
     def apply(x):
@@ -288,16 +275,6 @@ def test_bodies_of_functions_get_the_types_that_operators_give():
 
 def test_a_loop_that_a_function_makes_knows_what_its_subgraph_captures():
     """That of SequenceMap: what is in its subgraph depends on a value that no one gives it."""
-    int64 = TensorType(BY_NAME["int64"], ())
-    op("SequenceLength")(lambda input_sequence: (int64, None))
-    op("SequenceEmpty")(lambda *, dtype: (SequenceType(TensorType(BY_CODE[dtype])), None))
-    op("SequenceAt")(lambda input_sequence, position: (input_sequence.element, None))
-    op("SequenceInsert")(lambda sequence, tensor, position: (SequenceType(tensor), None))
-
-    @op("Loop")
-    def apply(M, cond, *states, body):
-        return body.types(M, cond, *states)[1:], None
-
     loss = branch(
         [node("NegativeLogLikelihoodLoss", "e i", "d")], [value("d", FLOAT)], [untyped("e")]
     )
@@ -344,7 +321,6 @@ def nested(depth: int, inputs: bool, leaf=()):
 
 
 def test_branches_may_nest_to_any_depth():
-    register_if()
     register_grow()
     inferred = minirt.infer(nested(1500, inputs=False))
     assert str(inferred.outputs[0].type) == "float[?]"
@@ -387,7 +363,6 @@ def test_a_subgraph_is_typed_once_for_the_same_inputs():
         return x, None
 
     register_repeat()
-    register_if()
     inner = branch([node("Look", "i", "o", domain="v")], ["o"], [untyped("i")])
     for body in (
         inner,

@@ -83,9 +83,7 @@ def test_nodes_in_subgraphs_are_expanded():
 def test_what_a_body_does_not_use_is_captured_no_more():
     like = graph([node("CastLike", "x t", "r")], [], ["r"])
     same = graph([], [], ["x"])
-    loaded = expanded(
-        conditional(like, same), inputs=[CONDITION, "x", value("t", INT64)], always=True
-    )
+    loaded = expanded(conditional(like, same), inputs=[CONDITION, "x", "t"], always=True)
     branch = subgraph(loaded, "If", "then_branch")
     assert ops(branch) == ["Cast"]
     assert branch.captures == subgraph(loaded, "If", "else_branch").captures == [loaded.inputs[1]]
@@ -141,6 +139,7 @@ def test_a_body_with_subgraphs():
     loaded = expanded(
         node("Range", "a b d", "y"),
         inputs=[value(name, INT64, []) for name in "abd"],
+        always=True,
     )
     assert ops(loaded)[-1] == "Loop"
     body = subgraph(loaded, "Loop", "body")

@@ -242,6 +242,11 @@ class Body:
         self.graph = graph
         self._typing = typing
 
+    @property
+    def inputs(self) -> tuple[Type | None, ...]:
+        """The types of the inputs as the file declares them, None where it does not."""
+        return tuple(value.type for value in self.graph.inputs)
+
     def types(self, *inputs: Type | None) -> tuple[Type, ...]:
         """The types of what the subgraph makes of inputs of these types."""
         graph = self.graph

@@ -97,6 +97,10 @@ class Alias:
 class Body(Protocol):
     """What an operator's function gets for an attribute that is a graph."""
 
+    @property
+    def inputs(self) -> tuple[Type | None, ...]:
+        """The types of the inputs as the file declares them, None where it does not."""
+
     def types(self, *inputs: Type | None) -> tuple[Type, ...]:
         """The types of what the subgraph makes of inputs of these types, one for each.
 

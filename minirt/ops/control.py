@@ -1,0 +1,295 @@
+"""If and Loop: subgraphs that run as data has it.
+
+https://onnx.ai/onnx/operators/onnx__If.html, https://onnx.ai/onnx/operators/onnx__Loop.html
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..dtypes import BY_NAME
+from ..errors import ExecutionError, SchemaError, ShapeError
+from ..kernels.arrays import Shaped
+from ..types import Dim, OptionalType, SparseTensorType, TensorType, union
+from .registry import op
+from .values import returned, single, stacked
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from ..types import Type
+    from .registry import Body, Run
+
+    Program = Callable[..., list[Any]]
+
+_BOOL, _INT64 = BY_NAME["bool"], BY_NAME["int64"]
+
+
+# If
+
+
+@op("If", returns=True)
+def if_(cond, *, then_branch, else_branch):
+    """What ``then_branch`` makes where ``cond`` is true, else what ``else_branch`` does.
+
+    An output has the type that covers those of both branches. A branch that cannot run with
+    the shapes at hand may be there as long as it is not taken.
+    """
+    known = single(cond, "cond")
+    if known is not None:
+        taken = then_branch if known else else_branch
+        types = taken.types()
+        return types, lambda: _take(taken.program(), types)
+    branches = [_Branch(body, *_attempt(body)) for body in (then_branch, else_branch)]
+    types = _common(branches)
+    then, other = branches
+    return types, lambda: _choose(then.program(), other.program(), types)
+
+
+@dataclass(frozen=True)
+class _Branch:
+    """A branch with the types of what it makes, or the reason why it cannot run."""
+
+    body: Body
+    types: tuple[Type, ...] | None
+    error: ShapeError | None
+
+    def program(self) -> Program:
+        return self.body.program() if self.error is None else _failing(self.error)
+
+
+def _attempt(branch: Body) -> tuple[tuple[Type, ...] | None, ShapeError | None]:
+    try:
+        return branch.types(), None
+    except ShapeError as error:
+        return None, error
+
+
+def _failing(error: ShapeError) -> Program:
+    def program(*_: Any) -> list[Any]:
+        raise error.with_traceback(None)
+
+    return program
+
+
+def _common(branches: Sequence[_Branch]) -> tuple[Type, ...]:
+    """The types that cover what both branches make, or the one that can run."""
+    for branch, other in (branches, branches[::-1]):
+        if other.types is None:
+            if branch.error is not None:
+                raise branch.error
+            return tuple(map(_without_value, branch.types or ()))
+    then, other_types = branches[0].types or (), branches[1].types or ()
+    if len(then) != len(other_types):
+        raise SchemaError(
+            f"then_branch has {len(then)} outputs, but else_branch {len(other_types)}"
+        )
+    return tuple(map(_united, range(len(then)), then, other_types))
+
+
+def _united(index: int, then: Type, other: Type) -> Type:
+    common = union(then, other)
+    if common is None:
+        raise SchemaError(f"output {index} is {then} in then_branch, but {other} in else_branch")
+    return common
+
+
+def _without_value(type: Type) -> Type:
+    return type.without_value() if isinstance(type, TensorType) else type
+
+
+def _take(program: Program, types: Sequence[Type]) -> Run:
+    return lambda cond, outer: returned(program(outer), types)
+
+
+def _choose(then: Program, other: Program, types: Sequence[Type]) -> Run:
+    return lambda cond, outer: returned((then if cond.item() else other)(outer), types)
+
+
+# Loop
+
+
+@op("Loop", returns=True)
+def loop(M, cond, *v_initial, body):
+    """Run ``body`` up to ``M`` times, while ``cond`` and then the condition that it makes hold.
+
+    Without ``cond`` the condition that ``body`` makes does not count. A carried value has the
+    type that covers all that it becomes. Scan outputs, which keep one shape, get a leading
+    dimension: the number of iterations.
+    """
+    most, start = single(M, "M"), single(cond, "cond")
+    number, condition = _counter_shape(body, 0), _counter_shape(body, 1)
+    counters = TensorType(_INT64, number), TensorType(_BOOL, condition)
+    unknown: set[Dim] = set()
+    states, made = _rest(body, counters, v_initial, unknown)
+    outputs, items = made[1 : len(states) + 1], made[len(states) + 1 :]
+    bounds = _bounds(most, M is None, start, cond is None, _is_true(made[0]))
+    before = v_initial if bounds.never else states
+    finals = outputs if bounds.surely else tuple(map(_final, before, outputs))
+    finals = tuple(_settled(type, unknown) for type in finals)
+    scans = tuple(_collected(i, item, bounds.count, unknown) for i, item in enumerate(items))
+
+    def bind() -> Run:
+        program = body.program(*counters, *states)
+        return Shaped(_Loop(program, number, condition, finals, scans, cond is not None).run)
+
+    return (*finals, *scans), bind
+
+
+@dataclass(frozen=True)
+class _Bounds:
+    """What is known of the number of iterations."""
+
+    never: bool
+    surely: bool
+    count: int | Dim
+
+
+def _bounds(
+    most: int | None, is_endless: bool, start: int | None, is_free: bool, stays: bool
+) -> _Bounds:
+    """``most`` and ``start`` are M and cond, where they are known, or omitted.
+
+    ``stays``: the condition that the body makes is always true.
+    """
+    begins = is_free or bool(start)
+    surely = begins and (is_endless or (most is not None and most > 0))
+    if start == 0 or (most is not None and most <= 0):
+        return _Bounds(True, False, 0)
+    if surely and most is not None and (is_free or stays):
+        return _Bounds(False, True, most)
+    return _Bounds(False, surely, Dim())
+
+
+def _counter_shape(body: Body, index: int) -> tuple[int, ...]:
+    """The shape in which ``body`` gets the number of the iteration, or the condition.
+
+    That is 0-d, but older files declare one element in one dimension.
+    """
+    declared = body.inputs[index] if index < len(body.inputs) else None
+    return (1,) * len(declared.shape or ()) if isinstance(declared, TensorType) else ()
+
+
+def _rest(
+    body: Body, counters: Sequence[Type], initial: Sequence[Type], unknown: set[Dim]
+) -> tuple[list[Type], tuple[Type, ...]]:
+    """The types that carried values may have, and what ``body`` makes of them."""
+    states = list(map(_without_value, initial))
+    while True:
+        made = body.types(*counters, *states)
+        _check_made(made, len(states))
+        changes = enumerate(zip(states, made[1:], strict=False))
+        wider = [_widened(index, *change, unknown) for index, change in changes]
+        if wider == states:
+            return states, made
+        states = wider
+
+
+def _check_made(made: Sequence[Type], carried: int) -> None:
+    if len(made) <= carried:
+        raise SchemaError(
+            f"body makes {len(made)} values, but should make a condition and "
+            f"{carried} carried value{'s' * (carried != 1)}"
+        )
+    condition = made[0]
+    if not isinstance(condition, TensorType) or condition.dtype is not _BOOL:
+        raise SchemaError(f"the condition that body makes is {condition}, but should be bool[]")
+    single(condition, "the condition that body makes")
+
+
+def _widened(index: int, state: Type, made: Type, unknown: set[Dim]) -> Type:
+    """The type of what is of either."""
+    if isinstance(state, OptionalType) and not isinstance(made, OptionalType):
+        made = OptionalType(made)
+    wider = union(state, made, unknown)
+    if wider is None:
+        raise SchemaError(f"carried value {index} is {state}, but body makes {made} of it")
+    return wider
+
+
+def _final(state: Type, made: Type) -> Type:
+    """An optional that becomes its element comes out as such: it must not be empty before."""
+    if isinstance(state, OptionalType) and not isinstance(made, OptionalType):
+        return state.element or made
+    return state
+
+
+def _collected(index: int, element: Type, count: int | Dim, unknown: set[Dim]) -> TensorType:
+    element = _settled(element, unknown)
+    if not isinstance(element, TensorType):
+        raise SchemaError(f"scan output {index} is {element}, but should be a tensor")
+    shape = None if element.shape is None else (count, *element.shape)
+    return TensorType(element.dtype, shape)
+
+
+def _is_true(type: Type) -> bool:
+    return isinstance(type, TensorType) and type.value is not None and bool(type.value.item())
+
+
+def _settled(type: Type, unknown: set[Dim]) -> Type:
+    """``type`` without the claim that values of several iterations have one unknown size."""
+    if isinstance(type, TensorType | SparseTensorType):
+        if type.shape is None:
+            return type
+        return replace(type, shape=tuple(Dim() if d in unknown else d for d in type.shape))
+    return type if type.element is None else replace(type, element=_settled(type.element, unknown))
+
+
+@dataclass(frozen=True)
+class _Loop:
+    """A loop that is ready to run.
+
+    The number of the iteration and the condition have the shapes ``number`` and ``condition``;
+    ``conditional``: the condition counts.
+    """
+
+    program: Program
+    number: tuple[int, ...]
+    condition: tuple[int, ...]
+    finals: tuple[Type, ...]
+    scans: tuple[TensorType, ...]
+    conditional: bool
+
+    def run(self, limit: Any, cond: Any, *values: Any) -> Any:
+        """The kernel: operands, and last what the body uses from around."""
+        *states, outer = values
+        program, last = self.program, len(self.finals) + 1
+        most = np.inf if limit is None else limit.item()
+        number, flag = np.empty(self.number, np.int64), np.ones(self.condition, np.uint8)
+        scanned: list[list[np.ndarray]] = [[] for _ in self.scans]
+        count, goes_on = 0, cond is None or cond.item()
+        while goes_on and count < most:
+            number[...] = count
+            made = program(outer, number, flag, *states)
+            states = made[1:last]
+            for items, item in zip(scanned, made[last:], strict=True):
+                items.append(item)
+            flag = self._condition(made[0], count)
+            if self.conditional:
+                goes_on = flag.item()
+            count += 1
+        if not count:
+            states = list(map(_unchanged, range(len(states)), states, self.finals))
+        outputs = map(stacked, range(len(scanned)), scanned, self.scans)
+        return returned([*states, *outputs], [*self.finals, *self.scans])
+
+    def _condition(self, made: np.ndarray, count: int) -> np.ndarray:
+        """What the body gets as the condition next time."""
+        if made.size != 1:
+            raise ExecutionError(
+                f"body makes a condition of shape {list(made.shape)} in iteration {count}, "
+                "but should make a single value"
+            )
+        return made.reshape(self.condition)
+
+
+def _unchanged(index: int, state: Any, type: Type) -> Any:
+    """A carried value after no iteration, copied where its buffer will be used again."""
+    if state is None and not isinstance(type, OptionalType):
+        raise ExecutionError(
+            f"carried value {index} is empty after no iteration, but {type} with one"
+        )
+    return state.copy() if isinstance(state, np.ndarray) else state

@@ -1,0 +1,71 @@
+"""What operators share that hand on whole values: single ones, and those that they return."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import ExecutionError, ShapeError
+from ..types import TensorType
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..types import Shape, Type
+
+__all__ = ["returned", "single", "stacked"]
+
+
+def single(operand: TensorType | None, name: str) -> Any:
+    """The value of an operand that must have one element, None while it is not known.
+
+    Raises ShapeError for another number of elements.
+    """
+    if operand is None:
+        return None
+    if operand.size not in (None, 1):
+        raise ShapeError(f"{name} is {operand}, but must be a single value")
+    return None if operand.value is None else operand.value.item()
+
+
+def returned(values: Sequence[Any], types: Sequence[Type]) -> Any:
+    """What a kernel returns that makes ``values``: the one, or a tuple of all.
+
+    Raises ExecutionError for a tensor of another shape than its type says. For what comes out
+    of a subgraph or a sequence the type may be what a file promises.
+    """
+    for index, (value, type) in enumerate(zip(values, types, strict=True)):
+        if isinstance(type, TensorType) and not _fits(value.shape, type.shape):
+            shape = ",".join(map(str, value.shape))
+            raise ExecutionError(f"output {index} has shape [{shape}], but should be {type}")
+    return values[0] if len(values) == 1 else tuple(values)
+
+
+def _fits(sizes: tuple[int, ...], shape: Shape | None) -> bool:
+    if shape is None or sizes == shape:
+        return True
+    return len(sizes) == len(shape) and all(
+        size == dim for size, dim in zip(sizes, shape, strict=True) if isinstance(dim, int)
+    )
+
+
+def stacked(index: int, items: Sequence[np.ndarray], type: TensorType) -> np.ndarray:
+    """Scan output ``index``: storage arrays of one shape along a new first axis.
+
+    ``type`` is that of the result; of no items sizes are 0 where they are not known. Raises
+    ExecutionError where a shape changes.
+    """
+    if not items:
+        known = [dim if isinstance(dim, int) else 0 for dim in (type.shape or ())[1:]]
+        return np.empty((0, *known), type.dtype.storage)
+    shape = items[0].shape
+    result = np.empty((len(items), *shape), type.dtype.storage)
+    for number, item in enumerate(items):
+        if item.shape != shape:
+            raise ExecutionError(
+                f"scan output {index} has shape {list(shape)} in iteration 0, "
+                f"but {list(item.shape)} in iteration {number}"
+            )
+        result[number, ...] = item
+    return result
