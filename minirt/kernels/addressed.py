@@ -1,0 +1,82 @@
+"""Gather and Scatter, once it is known where elements lie: NumPy moves them.
+
+Data are storage arrays of any type. :mod:`minirt.kernels.bounds` has what needs no positions.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .positions import element_positions, row_positions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from .positions import Locate
+
+    Sizes = tuple[int, ...]
+    Gather = Callable[[np.ndarray, np.ndarray, np.ndarray], None]
+    Scatter = Callable[[np.ndarray, np.ndarray, np.ndarray, np.ndarray], None]
+
+__all__ = ["gather_elements", "gather_rows", "scatter_elements", "scatter_rows"]
+
+
+def gather_elements(sizes: Sizes, lengths: Sizes, axis: int, dtype: np.dtype) -> Gather:
+    """``run(data, indices, out)``; see :func:`~minirt.kernels.positions.element_positions`."""
+    return _gather(element_positions(sizes, lengths, axis, dtype), 1)
+
+
+def gather_rows(sizes: Sizes, lengths: Sizes, batch_dims: int) -> Gather:
+    """``run(data, indices, out)``; see :func:`~minirt.kernels.positions.row_positions`."""
+    row = prod(sizes[batch_dims + lengths[-1] :])
+    return _gather(row_positions(sizes, lengths, batch_dims), row)
+
+
+def scatter_elements(
+    sizes: Sizes, lengths: Sizes, axis: int, dtype: np.dtype, combine: np.ufunc | None
+) -> Scatter:
+    """``run(data, indices, updates, out)``: data with updates where indices say.
+
+    They replace what is there, the last of several in one place, or are combined with it. See
+    :func:`~minirt.kernels.positions.element_positions`.
+    """
+    return _scatter(element_positions(sizes, lengths, axis, dtype), 1, combine)
+
+
+def scatter_rows(sizes: Sizes, lengths: Sizes, combine: np.ufunc | None) -> Scatter:
+    """As :func:`scatter_elements`, for :func:`~minirt.kernels.positions.row_positions`."""
+    return _scatter(row_positions(sizes, lengths), prod(sizes[lengths[-1] :]), combine)
+
+
+def _gather(locate: Locate, row: int) -> Gather:
+    def run(data: np.ndarray, indices: np.ndarray, out: np.ndarray) -> None:
+        positions = locate(indices)
+        if out.size:
+            _rows(data, row).take(positions, 0, _rows(out, row), "clip")
+
+    return run
+
+
+def _scatter(locate: Locate, row: int, combine: np.ufunc | None) -> Scatter:
+    def run(data: np.ndarray, indices: np.ndarray, updates: np.ndarray, out: np.ndarray) -> None:
+        positions = locate(indices)
+        np.copyto(out, data)
+        if not updates.size:
+            return
+        if combine is None:
+            _rows(out, row)[positions] = _rows(updates, row)
+            return
+        if row > 1:  # flat arrays are what ufuncs are fast for
+            positions = np.add.outer(positions * row, np.arange(row)).reshape(-1)
+        with np.errstate(all="ignore"):
+            combine.at(out.reshape(-1), positions, updates.reshape(-1))
+
+    return run
+
+
+def _rows(array: np.ndarray, row: int) -> np.ndarray:
+    """A flat array, which NumPy indexes faster, where rows are single elements."""
+    return array.reshape(-1) if row == 1 else array.reshape(-1, row)

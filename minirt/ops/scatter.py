@@ -1,0 +1,125 @@
+"""Operators that write elements where indices say."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .. import kernels
+from ..dtypes import Kind
+from ..errors import SchemaError, ShapeError, UnsupportedError
+from ..kernels.arrays import Shaped, computed
+from ..kernels.caches import write
+from ..types import Dim, TensorType
+from .fit import fit
+from .gather import element_axis
+from .registry import op, upgrade
+from .shapes import normalized_axis
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ..dtypes import DType
+    from ..graph import Graph, Node
+
+_UFUNCS = {"add": np.add, "mul": np.multiply, "max": np.maximum, "min": np.minimum}
+
+
+@op("ScatterElements")
+def scatter_elements(data, indices, updates, *, axis, reduction):
+    """``data`` with each of ``updates`` where its index says, along ``axis``.
+
+    https://onnx.ai/onnx/operators/onnx__ScatterElements.html
+    """
+    combine = _combination(reduction, data.dtype)
+    axis = element_axis(data, indices, axis)
+    if indices.shape is not None:
+        fit("updates", updates, *indices.shape, why=f" as indices {indices}")
+    return data.without_value(), lambda: _on(
+        data,
+        combine,
+        kernels.scatter_elements(data.shape, indices.shape, axis, indices.dtype.storage, combine),
+    )
+
+
+@op("ScatterND")
+def scatter_nd(data, indices, updates, *, reduction):
+    """``data`` with each part of ``updates`` where a tuple along the last axis of ``indices`` says.
+
+    https://onnx.ai/onnx/operators/onnx__ScatterND.html
+    """
+    combine = _combination(reduction, data.dtype)
+    output = data.without_value()
+    if data.shape is None or indices.shape is None:
+        return output, None
+    if not data.shape or not indices.shape:
+        raise ShapeError(f"data {data} and indices {indices} must have at least one axis each")
+    *rows, depth = indices.shape
+    if not isinstance(depth, int):
+        return output, None
+    if depth > len(data.shape):
+        raise ShapeError(f"indices {indices} address {depth} axes, but data {data} has fewer")
+    fit("updates", updates, *rows, *data.shape[depth:], why=f" for {data} and indices {indices}")
+    return output, lambda: _on(
+        data, combine, kernels.scatter_rows(data.shape, indices.shape, combine)
+    )
+
+
+@op("TensorScatter")
+def tensor_scatter(past_cache, update, write_indices, *, axis, mode):
+    """``past_cache`` with ``update`` in it, from where ``write_indices`` say along ``axis``.
+
+    There is one of these for each entry along the first axis; without them all are 0. In mode
+    ``circular`` what would lie past the end comes to lie at the beginning.
+
+    https://onnx.ai/onnx/operators/onnx__TensorScatter.html
+    """
+    if mode not in ("linear", "circular"):
+        raise SchemaError(f"mode={mode!r} is neither 'linear' nor 'circular'")
+    output = past_cache.without_value()
+    if past_cache.shape is None or update.shape is None:
+        return output, None
+    axis = normalized_axis(axis, len(past_cache.shape))
+    if axis == 0:
+        raise ShapeError(f"axis 0 of {past_cache} is the batch, along which nothing is written")
+    batch, *others = past_cache.shape
+    others[axis - 1] = Dim() if axis >= len(update.shape) else update.shape[axis]
+    fit("update", update, batch, *others, why=f" for past_cache {past_cache}")
+    if write_indices is not None:
+        fit("write_indices", write_indices, batch, why=f" for past_cache {past_cache}")
+    _check_length(update.shape[axis], past_cache.shape[axis])
+    return output, lambda: Shaped(
+        write(past_cache.shape, update.shape[axis], axis, mode == "circular")
+    )
+
+
+def _combination(reduction: str, dtype: DType) -> np.ufunc | None:
+    """What combines an element with an update, None where that replaces it."""
+    if reduction == "none":
+        return None
+    if reduction not in _UFUNCS:
+        raise SchemaError(f"reduction={reduction!r} is none of none, {', '.join(_UFUNCS)}")
+    without_order = dtype.kind is Kind.COMPLEX and reduction in ("max", "min")
+    if dtype.kind is Kind.STRING or without_order:
+        raise UnsupportedError(
+            f"reduction={reduction!r} means nothing for elements of type {dtype}",
+            dtype=dtype.name,
+        )
+    return _UFUNCS[reduction]
+
+
+def _on(data: TensorType, combine: np.ufunc | None, run: Callable[..., None]) -> Shaped:
+    """The kernel ``run(data, indices, updates, out)``, on numbers where it computes."""
+    return Shaped(run) if combine is None else computed(run, (data, None, data), (data,))
+
+
+def _check_length(count: int | Dim, length: int | Dim) -> None:
+    if isinstance(count, int) and isinstance(length, int) and count > length:
+        raise ShapeError(f"an update of {count} entries does not fit into a cache of {length}")
+
+
+@upgrade("Scatter", to=11)
+def _(node: Node, graph: Graph) -> None:
+    """Scatter is ScatterElements under its first name."""
+    node.op_type = "ScatterElements"
