@@ -16,6 +16,7 @@ it does tensors whose sizes only it can tell.
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -23,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..data.values import public_copy
-from ..errors import MinirtError
+from ..errors import ExecutionError, MinirtError
 from ..jit.threads import at_most, limit
 from ..kernels.arrays import Shaped
 from ..ops.registry import Alias
@@ -406,6 +407,10 @@ def _bytes(type: Type) -> int:
 def _bind(call: Call) -> Callable[..., Any] | Shaped:
     if call.how is None or isinstance(call.how, Alias):
         raise ValueError(f"{call.node} has no kernel")
+    for type in call.results:
+        if _bytes(type) > sys.maxsize:
+            message = f"an output of type {type} is larger than any memory"
+            raise ExecutionError(message).located(call.node.location)
     try:
         return call.how()
     except MinirtError as error:
