@@ -43,11 +43,11 @@ def apply(
             raise _not_implemented(node, "the operator is not implemented")
         binding = _bind(operator, node.opset, node.written_as, node.version != node.opset)
         binding.check(operand_types)
-        types, how = operator.function(
-            *operand_types,
-            *[None] * (binding.fixed - len(operand_types)),
-            **{name: _bound(node.attributes.get(name), body) for name in operator.attributes},
-        )
+        keywords = {name: _bound(node.attributes.get(name), body) for name in operator.attributes}
+        if operator.counts:
+            keywords[operator.counts] = len(node.outputs)
+        missing = [None] * (binding.fixed - len(operand_types))
+        types, how = operator.function(*operand_types, *missing, **keywords)
     except MinirtError as error:
         error.located(node.location)
         raise

@@ -127,7 +127,8 @@ class Operator:
     contents types depend, ``inplace`` operands whose buffer an output of the same type may
     take over. ``returns``: the kernel returns its outputs, as it makes them. ``types_of`` is
     the operator whose newest schema says which types a node of any version may have, ""
-    where the node's own schema does.
+    where the node's own schema does. ``counts`` is a keyword-only parameter that is no
+    attribute: it gets the number of the node's outputs.
     """
 
     name: str
@@ -141,6 +142,7 @@ class Operator:
     deterministic: bool = True
     returns: bool = False
     types_of: str = ""
+    counts: str = ""
 
     @property
     def until(self) -> int:
@@ -179,7 +181,9 @@ class Operator:
     def attributes(self) -> tuple[str, ...]:
         """The names of the keyword-only parameters."""
         parameters = inspect.signature(self.function).parameters.values()
-        return tuple(p.name for p in parameters if p.kind is p.KEYWORD_ONLY)
+        return tuple(
+            p.name for p in parameters if p.kind is p.KEYWORD_ONLY and p.name != self.counts
+        )
 
 
 #: The domain of operators that only passes put into graphs, such as fused ones.
@@ -204,6 +208,7 @@ def op(
     deterministic: bool = True,
     returns: bool = False,
     types_of: str = "",
+    counts: str = "",
 ) -> Callable[[_F], _F]:
     """Register the operator ``name`` from opset ``since`` to the next registration."""
 
@@ -223,6 +228,7 @@ def op(
             deterministic,
             returns,
             types_of,
+            counts,
         )
         find.cache_clear()
         return function

@@ -77,10 +77,16 @@ def addressable(type: TensorType) -> TensorType:
 def integers(operand: TensorType, name: str) -> list[int] | None:
     """The contents of an operand that is a list of integers, None while they are not known.
 
-    A single one may be 0-d. Raises ShapeError for more dimensions.
+    A single one may be 0-d. In the first opsets they are floats. Raises ShapeError for more
+    dimensions, and for what is no integer.
     """
     length(operand, name)
-    return None if operand.value is None else [int(item) for item in operand.value.reshape(-1)]
+    if operand.value is None:
+        return None
+    items = operand.value.reshape(-1).view(operand.dtype.public).tolist()
+    if not all(float(item).is_integer() for item in items):
+        raise ShapeError(f"{name}={items} has to be integers")
+    return list(map(int, items))
 
 
 def length(operand: TensorType, name: str) -> int | None:

@@ -1,0 +1,153 @@
+"""Pad: tensors with more, or fewer, elements around them."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+import numpy as np
+
+from ..errors import SchemaError, ShapeError
+from ..kernels.arrays import Shaped
+from ..types import Dim, TensorType
+from .arguments import single
+from .registry import Alias, op, upgrade
+from .shapes import addressable, axes_operand, integers, length, unknown_dims
+from .slices import zero
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from ..graph import Graph, Node
+
+
+@op("Pad", since=11, contents=("pads", "axes"))
+def pad(data, pads, constant_value=None, axes=None, *, mode):
+    """``data`` with ``pads`` elements before and after it along ``axes``; negative ones cut off.
+
+    https://onnx.ai/onnx/operators/onnx__Pad.html
+    """
+    _check_mode(mode)
+    if constant_value is not None:
+        single("constant_value", constant_value)
+    widths, count = integers(pads, "pads"), length(pads, "pads")
+    if data.shape is None:
+        rank = count // 2 if axes is None and count is not None else None
+        return TensorType(data.dtype, unknown_dims(rank)), None
+    along = axes_operand(axes, len(data.shape))
+    if along is None:
+        return data.with_shape(*(Dim() for _ in data.shape)), None
+    if count not in (None, 2 * len(along)):
+        raise ShapeError(f"pads has {count} numbers, but {len(along)} axes take {2 * len(along)}")
+    if widths is None:
+        return data.with_shape(
+            *(Dim() if i in along else d for i, d in enumerate(data.shape))
+        ), None
+    return _padded(data, along, widths, mode, zero(data.dtype))
+
+
+@op("Pad")
+def pad_by_attributes(data, *, mode, pads, value):
+    """As before opset 11: with the number ``value`` around ``data``.
+
+    https://onnx.ai/onnx/operators/onnx__Pad.html
+    """
+    _check_mode(mode)
+    if data.shape is None:
+        return TensorType(data.dtype, unknown_dims(len(pads) // 2)), None
+    if len(pads) != 2 * len(data.shape):
+        raise ShapeError(f"pads has {len(pads)} numbers, but data {data} takes two an axis")
+    with np.errstate(over="ignore"):
+        constant = np.array(value, data.dtype.public).view(data.dtype.storage)
+    return _padded(data, range(len(data.shape)), pads, mode, constant)
+
+
+@upgrade("Pad", to=2)
+def _(node: Node, graph: Graph) -> None:
+    """Pad-1 calls them paddings."""
+    node.attributes["pads"] = node.attributes.pop("paddings")
+
+
+def _check_mode(mode: str) -> None:
+    if mode != "constant" and mode not in _SOURCES:
+        raise SchemaError(f"mode={mode!r} is none of constant, {', '.join(_SOURCES)}")
+
+
+def _padded(data: TensorType, along: Sequence[int], pads: Sequence[int], mode: str, default: Any):
+    """The result for ``pads`` before and after each of ``along``; ``default`` is the constant."""
+    widths = [(0, 0)] * len(data.shape or ())
+    for axis, front, back in zip(along, pads, pads[len(along) :], strict=False):
+        widths[axis] = front, back
+    dims = [_size(dim, width, data) for dim, width in zip(data.shape or (), widths, strict=True)]
+    output = addressable(data.with_shape(*dims))
+    if not any(map(any, widths)):
+        return output, Alias("data")
+    if not (data.is_concrete and output.is_concrete):
+        return output, None
+    axes = list(map(_axis, cast("Sequence[int]", data.shape), widths))
+    if mode != "constant" and output.size and any(axis.low == axis.high for axis in axes):
+        raise ShapeError(f"pads={list(pads)} leave nothing of data {data} for mode={mode!r}")
+    return output, lambda: Shaped(partial(_write, axes, mode, default))
+
+
+def _size(size: int | Dim, width: tuple[int, int], data: TensorType) -> int | Dim:
+    if isinstance(size, Dim):
+        return Dim() if any(width) else size
+    if size + sum(width) < 0:
+        raise ShapeError(f"pads {width[0]} and {width[1]} cut off more than data {data} has")
+    return size + sum(width)
+
+
+class _Axis(NamedTuple):
+    """Indices ``low`` to ``high`` of an axis, and where they come to lie: from ``front`` on."""
+
+    low: int
+    high: int
+    front: int
+
+    @property
+    def kept(self) -> slice:
+        """What is taken from the data."""
+        return slice(self.low, self.high)
+
+    @property
+    def core(self) -> slice:
+        """Where it comes to lie."""
+        return slice(self.front, self.front + self.high - self.low)
+
+
+def _axis(size: int, width: tuple[int, int]) -> _Axis:
+    low = min(max(-width[0], 0), size)
+    high = max(min(size, size + width[1]), low)
+    return _Axis(low, high, min(max(width[0], 0), size + sum(width)))
+
+
+# The kernel
+
+#: Which of ``count`` elements stands at each place before and after them.
+_SOURCES: dict[str, Callable[[np.ndarray, int], np.ndarray]] = {
+    "reflect": lambda place, count: np.abs((place + count - 1) % max(2 * count - 2, 1) - count + 1),
+    "edge": lambda place, count: np.clip(place, 0, count - 1),
+    "wrap": lambda place, count: place % count,
+}
+
+
+def _write(axes: Sequence[_Axis], mode: str, default: Any, data: np.ndarray, *rest: Any) -> None:
+    """``rest`` is the operand with the constant, if there is such an operand, and the output."""
+    *given, out = rest
+    constant = default if not given or given[0] is None else given[0].reshape(-1)[0]
+    window = out[tuple(axis.core for axis in axes)]
+    np.copyto(window, data[tuple(axis.kept for axis in axes)])
+    for number, axis in enumerate(axes):
+        # Around what is there along the axes before, and will be along those after.
+        places = (slice(None),) * number
+        window = out[(*places, slice(None), *(later.core for later in axes[number + 1 :]))]
+        for border in (slice(0, axis.front), slice(axis.core.stop, out.shape[number])):
+            if border.start == border.stop:
+                continue
+            if mode == "constant":
+                window[(*places, border)] = constant
+            else:
+                place = np.arange(border.start, border.stop) - axis.front
+                source = axis.front + _SOURCES[mode](place, axis.high - axis.low)
+                window[(*places, border)] = window.take(source, number)
