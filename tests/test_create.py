@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from models import model, session
 
 import minirt
 from minirt.errors import ExecutionError
+from models import model, session
 
 #: What makes a tensor of any size, from inputs or from attributes alone.
 FROM_SIZES = ("int64[N] s", "float[] y", "y = ConstantOfShape(s)")
