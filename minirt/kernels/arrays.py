@@ -2,7 +2,8 @@
 
 Most operators do what NumPy does as fast as any loop: they move elements, or compute on types
 that NumPy has. Their kernels are functions over arrays of the operands' shapes,
-:class:`Shaped`; :func:`computed` makes one of a function that knows numbers only.
+:class:`Shaped`; :func:`computed` makes one of a function that knows numbers only, and
+:func:`elementwise` one that goes through memory once, of a function of single elements.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
     from ..types import Type
 
-__all__ = ["Shaped", "computed", "number_dtype"]
+__all__ = ["Shaped", "computed", "elementwise", "number_dtype"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +83,67 @@ def computed(
         return returned
 
     return Shaped(run)
+
+
+#: Elements of a block: what is computed for one stays in the cache.
+_BLOCK = 16 << 10
+
+
+def elementwise(
+    function: Callable[..., Any],
+    operands: Sequence[TensorType | None],
+    results: Sequence[TensorType],
+) -> Shaped:
+    """As :func:`computed`, of a function that makes each element of elements in the same place.
+
+    ``operands`` are tensors that are broadcast, ``results`` have the shape that comes of it. What
+    has to be converted is, block by block, in the cache. Nothing warns of overflow and the like.
+    """
+    function = np.errstate(all="ignore")(function)
+    whole = computed(function, operands, results)
+    size = results[0].size or 0
+    if whole.function is function or size <= _BLOCK:
+        return whole
+    types = (*operands, *results)
+    shapes = _merged([() if type is None else type.shape or () for type in types])
+    rows = shapes[-1][0]
+    step = max(1, _BLOCK * rows // size)
+
+    def part(count: int) -> Callable[..., Any]:
+        cut = [
+            t and t.with_shape(*shape if shape[0] == 1 else (count, *shape[1:]))
+            for t, shape in zip(types, shapes, strict=True)
+        ]
+        outputs = [t for t in cut[len(operands) :] if t]
+        return computed(function, cut[: len(operands)], outputs).function
+
+    block, rest = part(step), part(rows % step)
+
+    def run(*arrays: np.ndarray | None) -> None:
+        views = [
+            None if array is None else array.reshape(shape)
+            for array, shape in zip(arrays, shapes, strict=True)
+        ]
+        for start in range(0, rows, step):
+            compute = block if start + step <= rows else rest
+            compute(*(v if v is None or len(v) == 1 else v[start : start + step] for v in views))
+
+    return Shaped(run)
+
+
+def _merged(shapes: Sequence[Sequence[Any]]) -> list[tuple[int, ...]]:
+    """Shapes that broadcast in the same way, with as few axes as can be, all equally many.
+
+    Axes are as one where each tensor has both or neither.
+    """
+    rank = max(map(len, shapes))
+    merged: list[tuple[int, ...]] = []
+    for sizes in zip(*((1,) * (rank - len(shape)) + tuple(shape) for shape in shapes), strict=True):
+        if merged and all((a == 1) == (b == 1) for a, b in zip(merged[-1], sizes, strict=True)):
+            merged[-1] = tuple(a * b for a, b in zip(merged[-1], sizes, strict=True))
+        elif max(sizes) > 1:
+            merged.append(sizes)
+    return list(zip(*merged, strict=True))
 
 
 _FLOAT = BY_NAME["float"]
