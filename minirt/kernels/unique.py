@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..dtypes import DType, Kind
+
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from ..dtypes import DType
 
     Groups = tuple[np.ndarray, np.ndarray, np.ndarray]
 
@@ -42,6 +42,8 @@ def _comparable(x: np.ndarray, dtype: DType) -> np.ndarray:
     """``x`` in a type that NumPy orders as numbers, NaN last."""
     if dtype.is_float and dtype.bits < 32:
         return x.view(dtype.public).astype(np.float32)
+    if dtype.kind is Kind.COMPLEX:  # NumPy would order NaNs by the part that is one
+        return np.where(np.isnan(x), x.dtype.type(complex("nan+nanj")), x)
     return x
 
 
