@@ -36,14 +36,12 @@ def slice_(data, starts, ends, axes=None, steps=None):
     along = _axes(data, axes, count)
     if along is None:
         return data.with_shape(*(Dim() for _ in data.shape)), None
-    bounds = [integers(starts, "starts"), integers(ends, "ends")]
-    bounds.append([1] * len(along) if steps is None else integers(steps, "steps"))
+    first, last = integers(starts, "starts"), integers(ends, "ends")
+    by = [1] * len(along) if steps is None else integers(steps, "steps")
     dims, cuts = list(data.shape), [slice(None)] * len(data.shape)
-    if None in bounds:
-        for axis in along:
-            dims[axis] = Dim()
-        return data.with_shape(*dims), None
-    for axis, start, end, step in zip(along, *bounds, strict=True):
+    if first is None or last is None or by is None:
+        return data.with_shape(*(Dim() if i in along else d for i, d in enumerate(dims))), None
+    for axis, start, end, step in zip(along, first, last, by, strict=True):
         dims[axis], cuts[axis] = _cut(dims[axis], start, end, step)
     output = data.with_shape(*dims)
     if all(cut == slice(None) for cut in cuts):
