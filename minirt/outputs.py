@@ -35,6 +35,8 @@ class Outputs(tuple[Any, ...]):
     def __getitem__(self, key: slice) -> Outputs: ...
     def __getitem__(self, key: str | SupportsIndex | slice) -> Any:
         """The result of this name (the first of several), this position, or a slice."""
+        if type(key) is int:  # at once: every run of a small model would feel it
+            return tuple.__getitem__(self, key)
         if isinstance(key, str):
             if key not in self._names:
                 raise KeyError(f"no output is named {key!r}; there are {list(self._names)}")
