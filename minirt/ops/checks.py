@@ -93,7 +93,9 @@ def _check_side(
     schema: Schema,
 ) -> None:
     count, (least, most) = len(values), bounds
-    if not least <= count <= most:
+    # Optional ones that are omitted at the end are not there.
+    lacking = (_at(parameters, position) for position in range(count, least))
+    if count > most or any(p.required or p.variadic for p in lacking):
         plural = "" if count == 1 else "s"
         raise SchemaError(f"has {count} {what}{plural}, but {schema} takes {_span(least, most)}")
     for position, value in enumerate(values):

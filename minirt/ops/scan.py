@@ -157,9 +157,8 @@ def _common(sizes: Sequence[int | Dim], operands: Sequence[TensorType]) -> int |
     """The one size that all have."""
     numbers = [size for size in sizes if isinstance(size, int)]
     if len(set(numbers)) > 1:
-        raise ShapeError(
-            f"{', '.join(map(str, operands))} are scanned together, but differ in size"
-        )
+        types = ", ".join(map(str, operands))
+        raise ShapeError(f"{types} are scanned together, but have sizes {numbers}")
     return numbers[0] if numbers else sizes[0]
 
 

@@ -29,9 +29,7 @@ def sequence_empty(*, dtype):
     """
     element = _FLOAT if dtype is None else BY_CODE.get(dtype)
     if element is None:
-        raise SchemaError(
-            f"dtype={dtype} is no element type; known are {', '.join(map(str, BY_CODE))}"
-        )
+        raise SchemaError(f"dtype={dtype} is no element type; those are {_codes()}")
     return SequenceType(TensorType(element)), lambda: lambda: []
 
 
@@ -233,7 +231,5 @@ def _sizes(
         return [part] * full + [left] * (left > 0)
     sizes = [int(part) for part in split]
     if any(part < 0 for part in sizes) or sum(sizes) != size:
-        raise error(
-            f"split is {sizes}, but should have sizes that add up to {size}, that of the axis"
-        )
+        raise error(f"split is {sizes}, but should be sizes that add up to {size}, as axis has")
     return sizes
