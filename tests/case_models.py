@@ -15,6 +15,7 @@ from minirt.data.arrays import to_storage
 from minirt.data.tensors import to_proto, type_to_proto
 from minirt.dtypes import BY_NAME, find
 from minirt.ops import registry
+from minirt.ops.registry import NEWEST_OPSETS
 from minirt.ops.schemas import find_schema
 from minirt.types import Dim, MapType, SequenceType, SparseTensorType, TensorType, Type
 
@@ -71,7 +72,7 @@ def _dtype(array: Any) -> Any:
 def _types(case: Case) -> list[Type | None]:
     """The types of operands, None where one is omitted."""
     return [
-        case.types.get(i, None if value is None else type_of(value))
+        case.types.get(i) or (None if value is None else type_of(value))
         for i, value in enumerate(case.inputs)
     ]
 
@@ -119,7 +120,7 @@ def build(case: Case, form: Form = Form()) -> tuple[ModelProto, dict[str, Any]]:
         [helper.make_empty_tensor_value_info(name) for name in outputs],
         [_tensor(case.inputs[i], names[i]) for i in sorted(form.constant)],
     )
-    opsets = {case.domain: case.opset, COPIES: 1}
+    opsets = {"": NEWEST_OPSETS[""], case.domain: case.opset, COPIES: 1}
     model = helper.make_model(
         graph, opset_imports=[helper.make_opsetid(d, version) for d, version in opsets.items()]
     )
@@ -144,6 +145,9 @@ def _tensor(array: Any, name: str) -> Any:
 def _attributes(case: Case) -> Iterator[AttributeProto]:
     schema = find_schema(case.domain, case.op, case.opset)
     for name, value in case.attributes.items():
+        if isinstance(value, AttributeProto):
+            yield value
+            continue
         if isinstance(value, np.ndarray):
             value = _tensor(value, "")
         known = schema.attributes.get(name) if schema else None

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from minirt.conformance import Comparison, Tolerance, compare
+from minirt.conformance.compare import compare_draws
 from minirt.dtypes import TABLE, find
 
 F32, BF16, F8 = np.float32, ml_dtypes.bfloat16, ml_dtypes.float8_e4m3fn
@@ -249,3 +250,28 @@ MESSAGES = [
 @pytest.mark.parametrize(("expected", "actual", "message"), MESSAGES)
 def test_what_it_says(expected, actual, message):
     assert compare(expected, actual, name="y").problem == message
+
+
+# What chance decides
+
+
+@pytest.mark.parametrize(
+    ("expected", "actual", "right"),
+    [
+        (F32([0, 1, 1]), F32([1, 0, 1]), True),
+        (np.array([0, 1], BF16), np.array([1, 0], BF16), True),
+        (np.array([True, False]), np.array([True, True]), True),
+        (F32([0, 1, 1]), F32([0, 1, 2]), False),
+        (F32([0, 1, 1]), F32([0, 1, NAN]), False),
+        (F32([0, 1, 1]), F32([0, 1]), False),
+        (F32([0, 1, 1]), np.float64([0, 1, 1]), False),
+        (F32([0, 0.5]), F32([0, 1]), False),
+        (F32([0, 0.5]), F32([0, 0.5]), True),
+        ([F32([0])], [F32([1])], False),
+    ],
+)
+def test_draws(expected, actual, right):
+    assert compare_draws(expected, actual).passed == right
+    if right and isinstance(expected, np.ndarray) and (expected != actual).any():
+        assert not compare(expected, actual).passed
+        assert compare_draws(expected, actual).differ == (expected != actual).sum()

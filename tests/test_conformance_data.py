@@ -240,6 +240,19 @@ def test_wrong_data_excuses_no_error(tmp_path, listed):
     assert run(path).status == "failed"
 
 
+def test_an_invalid_model_is_excused_as_such_alone(tmp_path, listed):
+    early = cast_model("DOUBLE", "FLOAT", 1, opset=5)  # Cast-1 takes a name
+    path = write_case(tmp_path / "early", early, {"input_0": np.array([1.0]), "output_0": ONE})
+    assert run(path).status == "failed"
+    listed(path, "value")
+    assert run(path).status == "failed"
+    listed(path, "model")
+    assert (run(path).status, run(path).reason) == ("skipped", "because (as in v1/test)")
+    wrong = near_case(tmp_path / "wrong", 2)
+    listed(wrong, "model")
+    assert run(wrong).status == "failed"
+
+
 def test_other_bits_are_excused_under_ulp_alone_and_only_if_near(tmp_path, listed):
     near, far = near_case(tmp_path / "near", 1.0001), near_case(tmp_path / "far", 2)
     listed(near, "bits")
@@ -275,7 +288,7 @@ def test_the_digest_is_over_operators_and_outputs(tmp_path):
 
 def test_the_list_is_well_formed():
     groups = json.loads(Path(superseded.__file__).with_name("superseded.json").read_text())
-    assert {group["kind"] for group in groups} == {"value", "bits"}
+    assert {group["kind"] for group in groups} == {"value", "bits", "model"}
     codes = [code for group in groups for code in group["cases"]]
     assert len(codes) == len(set(codes)) == len(superseded._entries())
     assert all(group["reason"] for group in groups)

@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 from conformance_data import cast_model, node_model, write_case
 from onnx import TensorProto, helper, numpy_helper
+from operators import temporary  # noqa: F401
 
 import minirt
 from minirt.conformance import find_cases, run_case, run_directories
+from minirt.ops.registry import op
 from minirt.session import Session
 
 X = np.float32([1.5, -2.5, 300])
@@ -234,6 +236,24 @@ def test_a_fault_of_minirt_fails_one_case(tmp_path, monkeypatch):
         "internal error: ZeroDivisionError: what no one expected",
         "",
     ]
+
+
+@pytest.mark.usefixtures("temporary")
+@pytest.mark.parametrize("deterministic", [True, False])
+def test_what_an_operator_draws_need_not_come_again(tmp_path, deterministic):
+    @op("Flip", domain="test", deterministic=deterministic)
+    def flip(x):
+        return x.without_value(), lambda: lambda x, y: np.subtract(1, x, out=y)
+
+    model = node_model("Flip", [("x", 1, [2])], [("y", 1, [2])])
+    model.graph.node[0].domain = "test"
+    model.opset_import.append(helper.make_opsetid("test", 1))
+    trials = np.float32([0, 1])
+    write_case(tmp_path / "draws", model, {"input_0": trials, "output_0": trials})
+    write_case(tmp_path / "other", model, {"input_0": trials, "output_0": trials + 1})
+    draws, other = run_directories([tmp_path]).results
+    assert (draws.status, draws.bit_exact) == ("failed" if deterministic else "passed", False)
+    assert other.status == "failed"
 
 
 def test_the_report(tmp_path):

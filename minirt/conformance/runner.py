@@ -5,13 +5,13 @@ from __future__ import annotations
 from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..errors import MinirtError, UnsupportedError
+from ..errors import MinirtError, SchemaError, UnsupportedError
 from ..model.load import load_graph
 from ..ops import registry
 from ..session import Session
 from ..types import TensorType
 from .cases import find_cases, select_cases
-from .compare import compare
+from .compare import compare, compare_draws
 from .data import DataError, read_values
 from .results import CaseResult, OutputResult, Report, Status
 from .suite import suite_directory
@@ -75,7 +75,7 @@ def run_case(case: Case, *, ulp: int | None = None) -> CaseResult:
     reason = fault.reason
     if reason:
         status = "failed" if case.data_sets else "skipped"
-    if fault.may_be_data and (excuse := _excuse(case, ulp)):
+    if fault.suspect and (excuse := _excuse(case, fault.suspect, ulp)):
         status, reason = "skipped", excuse
     return CaseResult(case, status, perf_counter() - start, tuple(outputs), reason, fault.missing)
 
@@ -83,12 +83,12 @@ def run_case(case: Case, *, ulp: int | None = None) -> CaseResult:
 class _Fault(NamedTuple):
     """What is wrong with a case, "" if nothing.
 
-    ``may_be_data`` says that the data may be to blame instead of minirt, ``missing`` which
-    operators minirt lacks.
+    ``suspect`` is what may be to blame instead of minirt, the "data" or the "model", ``missing``
+    which operators minirt lacks.
     """
 
     reason: str
-    may_be_data: bool = False
+    suspect: str = ""
     missing: tuple[str, ...] = ()
 
 
@@ -97,14 +97,16 @@ def _attempt(case: Case, ulp: int | None, outputs: list[OutputResult]) -> _Fault
         return _Fault(case.problem)
     try:
         tolerance = case.tolerance(ulp)
-        session = _open(case.model)
+        graph = _load(case.model)
+        session, draws = Session(graph), _draws(graph)
         for data_set in case.data_sets:
-            outputs += _run_data_set(session, data_set, tolerance)
+            outputs += _run_data_set(session, data_set, tolerance, draws)
     except DataError as error:
-        return _Fault(str(error), may_be_data=True)
+        return _Fault(str(error), "data")
     except (MinirtError, OSError) as error:
         missing = error.operators if isinstance(error, UnsupportedError) else ()
-        return _Fault(f"{type(error).__name__}: {error}", missing=missing)
+        suspect = "model" if isinstance(error, SchemaError) else ""
+        return _Fault(f"{type(error).__name__}: {error}", suspect, missing)
     except Exception as error:  # whatever it is, it fails this case and none of those that follow
         return _Fault(f"internal error: {type(error).__name__}: {error}")
     wrong = next((output for output in outputs if not output.comparison.passed), None)
@@ -112,11 +114,11 @@ def _attempt(case: Case, ulp: int | None, outputs: list[OutputResult]) -> _Fault
         return _Fault("")
     several = len(case.data_sets) > 1
     where = f"{wrong.data_set}: " if several else ""
-    return _Fault(where + wrong.comparison.problem, may_be_data=True)
+    return _Fault(where + wrong.comparison.problem, "data")
 
 
-def _open(model: Path) -> Session:
-    """A session that takes inputs of any shape where only their type is used.
+def _load(model: Path) -> Graph:
+    """A graph that takes inputs of any shape where only their type is used.
 
     ONNX 1.12 to 1.14 store another shape than they declare for CastLike's second input.
     """
@@ -125,7 +127,7 @@ def _open(model: Path) -> Session:
     for value in graph.inputs:
         if value not in needed and isinstance(value.type, TensorType):
             value.type = TensorType(value.type.dtype)
-    return Session(graph)
+    return graph
 
 
 def _needed(graph: Graph) -> Iterator[Value | None]:
@@ -141,18 +143,33 @@ def _needed(graph: Graph) -> Iterator[Value | None]:
                     yield value
 
 
-def _run_data_set(session: Session, data_set: Path, tolerance: Tolerance) -> Iterator[OutputResult]:
+def _draws(graph: Graph) -> bool:
+    """Whether chance has a say in what a graph computes."""
+    operators = (
+        registry.find(node.domain, node.op_type, node.opset)
+        for inner in graph.graphs()
+        for node in inner.nodes
+    )
+    return any(operator and not operator.deterministic for operator in operators)
+
+
+def _run_data_set(
+    session: Session, data_set: Path, tolerance: Tolerance, draws: bool
+) -> Iterator[OutputResult]:
     inputs = read_values(data_set, "input", session.inputs)
     expected = read_values(data_set, "output", session.outputs)
     results = session.run(inputs).items()
     for wanted, (name, actual) in zip(expected, results, strict=True):
-        yield OutputResult(data_set.name, name, compare(wanted, actual, tolerance, name=name))
+        comparison = compare(wanted, actual, tolerance, name=name)
+        if not comparison.passed and draws:
+            comparison = compare_draws(wanted, actual, name=name)
+        yield OutputResult(data_set.name, name, comparison)
 
 
-def _excuse(case: Case, ulp: int | None) -> str:
-    """Why a case that failed on its data is not held against minirt, "" if it is."""
+def _excuse(case: Case, suspect: str, ulp: int | None) -> str:
+    """Why a case that failed on its data or model is not held against minirt, "" if it is."""
     known = find_superseded(case)
-    if known is None:
+    if known is None or (known.kind == "model") != (suspect == "model"):
         return ""
     if known.kind == "bits" and (ulp is None or run_case(case).status != "passed"):
         return ""

@@ -1,11 +1,12 @@
 """Published test data that is not what ONNX asks for.
 
 ``superseded.json`` lists cases by the *contents* of their outputs (:func:`digest`), so one
-is recognised wherever it is kept and whatever it is called. Two kinds:
+is recognised wherever it is kept and whatever it is called. Three kinds:
 
 - ``value``: a later release corrected the expected data. The case is wrong, not the
   runtime that fails it.
 - ``bits``: the data is right by value but not by bits, which matters with ``ulp`` alone.
+- ``model``: no schema of ONNX's allows the model any more.
 """
 
 from __future__ import annotations
