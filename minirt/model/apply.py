@@ -107,9 +107,14 @@ def _bind(operator: Operator, opset: int, written_as: str, upgraded: bool) -> _B
     if upgraded:
         # The positions are those of the newest form; what the old one did not have is new there.
         old = {p.name: p for p in schema.inputs}
-        parameters = tuple(old.get(p.name, p) for p in newest.inputs)
+        parameters = tuple(_either(old.get(p.name, p), p) for p in newest.inputs)
     if operator.types_of:
         schema = newest_schema(domain, operator.types_of) or schema
         allowed = schema.constraints
         parameters = tuple(replace(p, types=allowed[p.variable]) for p in parameters)
     return _Binding(fixed, schema, parameters)
+
+
+def _either(old: Parameter, new: Parameter) -> Parameter:
+    """The old operand, or in its place the attribute of that name, which became an operand."""
+    return replace(new, types=old.types | new.types) if old.types.isdisjoint(new.types) else old

@@ -179,9 +179,8 @@ def expand(input, shape):
     """
     sizes = integers(shape, "shape")
     if sizes is None:
-        dims = unknown_dims(length(shape, "shape"))
-        dims = dims and broadcast(input, TensorType(input.dtype, dims))
-        return TensorType(input.dtype, dims), None
+        unknown = TensorType(input.dtype, unknown_dims(length(shape, "shape")))
+        return TensorType(input.dtype, broadcast(input, unknown)), None
     if min(sizes, default=0) < 0:
         raise ShapeError(f"shape={sizes} has a negative size")
     output = addressable(TensorType(input.dtype, broadcast(input, input.with_shape(*sizes))))
