@@ -29,7 +29,7 @@ def one_hot(
             # As Cast truncates; in float64, so that it is compared with depth itself.
             found = np.trunc(found, dtype=np.float64)
         there = np.flatnonzero((found >= lowest) & (found < depth))
-        chosen = found[there].astype(np.int64)
+        chosen = np.array(found[there], np.int64)
         chosen[chosen < 0] += depth
         outer, lane = np.divmod(there, inner) if inner > 1 else (there, 0)
         out.fill(values[0])

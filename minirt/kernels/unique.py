@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..dtypes import DType, Kind
+from .. import kernels
+from ..dtypes import BY_NAME, DType, Kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,16 +18,18 @@ __all__ = ["unique"]
 
 
 def unique(
-    dtype: DType, axis: int | None, in_order: bool
+    dtype: DType, size: int, axis: int | None, in_order: bool
 ) -> Callable[[np.ndarray], tuple[np.ndarray, ...]]:
-    """``run(x)`` for a storage array of ``dtype``: what is different, and three int64 arrays.
+    """``run(x)`` for ``size`` elements in storage: the different ones, and three int64 arrays.
 
     These are where each first occurs; which each element or part of ``x`` is; and how often
     each occurs. Not ``in_order`` they stand as they first occur. NaN equals NaN, 0 equals -0.
     """
 
+    comparable = _comparable(dtype, size)
+
     def run(x: np.ndarray) -> tuple[np.ndarray, ...]:
-        keys = _comparable(x, dtype)
+        keys = comparable(x)
         if axis is None:
             x = x.reshape(-1)
             groups = _groups(keys.reshape(-1))
@@ -38,13 +41,20 @@ def unique(
     return run
 
 
-def _comparable(x: np.ndarray, dtype: DType) -> np.ndarray:
-    """``x`` in a type that NumPy orders as numbers, NaN last."""
-    if dtype.is_float and dtype.bits < 32:
-        return x.view(dtype.public).astype(np.float32)
-    if dtype.kind is Kind.COMPLEX:  # NumPy would order NaNs by the part that is one
-        return np.where(np.isnan(x), x.dtype.type(complex("nan+nanj")), x)
-    return x
+def _comparable(dtype: DType, size: int) -> Callable[[np.ndarray], np.ndarray]:
+    """Shows ``size`` elements in a type that NumPy orders as numbers, NaN last."""
+    if dtype.kind is Kind.COMPLEX:  # NumPy orders NaNs by the part that is one
+        return lambda x: np.where(np.isnan(x), x.dtype.type(complex("nan+nanj")), x)
+    if not dtype.is_float or dtype.bits >= 32:
+        return lambda x: x
+    convert = kernels.convert(dtype, BY_NAME["float"], size, saturate=True, round_mode="up")
+
+    def numbers(x: np.ndarray) -> np.ndarray:
+        result = np.empty(x.shape, np.float32)
+        convert(x.reshape(-1), result.reshape(-1))
+        return result
+
+    return numbers
 
 
 def _groups(keys: np.ndarray) -> Groups:

@@ -63,7 +63,8 @@ def non_zero(X):
 
 
 def _non_zero(numbers: np.ndarray) -> np.ndarray:
-    rest = np.flatnonzero(numbers.astype(np.bool_))
+    zero = "" if numbers.dtype.hasobject else numbers.dtype.type(0)
+    rest = np.flatnonzero(numbers != zero)
     places = np.empty((numbers.ndim, rest.size), np.int64)
     for axis in reversed(range(1, numbers.ndim)):
         np.divmod(rest, max(numbers.shape[axis], 1), out=(rest, places[axis]))
@@ -90,4 +91,4 @@ def unique(X, *, axis, sorted):
     else:
         size, output = Dim(), TensorType(X.dtype)
     types = (output, *(TensorType(_INT64, (n,)) for n in (count, size, count)))
-    return types, lambda: Shaped(find_unique(X.dtype, axis, in_order))
+    return types, lambda: Shaped(find_unique(X.dtype, X.size, axis, in_order))
