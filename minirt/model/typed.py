@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from ..errors import SchemaError, UnsupportedError
+from ..errors import SchemaError, ShapeError, UnsupportedError
 from ..graph import Value
 from ..ops import registry
 from ..types import TensorType, contradiction, merge
@@ -69,12 +69,14 @@ class Frame:
     """A graph that is being walked: ``pending`` are the nodes to come, the next one last.
 
     ``call`` is the node of another graph that this one stands for, once as that graph has
-    it and once with the outputs that are made here.
+    it and once with the outputs that are made here. ``may_fail``: an operator will ask for the
+    types of what the graph makes, and may do without.
     """
 
     graph: Graph
     pending: list[Node]
     call: tuple[Node, Node] | None = None
+    may_fail: bool = False
     done: list[Node] = field(default_factory=list)
 
 
@@ -99,6 +101,7 @@ class Typing:
         self._depth = 0
         self._frames: list[Frame] = []
         self._entered: set[Graph] = set()
+        self._failed: dict[Graph, ShapeError] = {}
 
     def walk(self, graph: Graph) -> None:
         """Type the values of ``graph``."""
@@ -116,6 +119,8 @@ class Typing:
 
     def with_inputs(self, graph: Graph, inputs: Mapping[Value, Type]) -> Mapping[Value, Type]:
         """The types in a subgraph that has inputs of these types."""
+        if graph in self._failed:
+            raise self._failed[graph]
         if graph in self._entered and all(self.types.get(v) == t for v, t in inputs.items()):
             return self.types
         if self._depth == _DEEPEST:
@@ -125,6 +130,9 @@ class Typing:
         inner.spent, inner._depth = self.spent, self._depth + 1
         inner.walk(graph)
         self._entered |= inner._entered
+        for known in self._failed.keys() & inner._entered:
+            del self._failed[known]
+        self._failed |= inner._failed
         self.types.update(inner.types)
         return inner.types
 
@@ -151,13 +159,15 @@ class Typing:
             self._enter(graph, (node, twin))
         return graph is not None
 
-    def _enter(self, graph: Graph, call: tuple[Node, Node] | None = None) -> None:
+    def _enter(
+        self, graph: Graph, call: tuple[Node, Node] | None = None, may_fail: bool = False
+    ) -> None:
         self._entered.add(graph)
         for value in graph.inputs:
             if value.type is not None:
                 self.types.setdefault(value, value.type)
         self.add_constants(graph)
-        self._frames.append(Frame(graph, graph.nodes[::-1], call))
+        self._frames.append(Frame(graph, graph.nodes[::-1], call, may_fail))
 
     def add_constants(self, graph: Graph) -> None:
         """Note the types of initializers, unless they are known."""
@@ -170,20 +180,32 @@ class Typing:
         expands, applies = self.expands(node), self._is_applicable(node)
         # Others wait until the operator asks for them.
         inner = [g for _, g in node.subgraphs() if expands or not (applies and g.inputs)]
-        if self._enter_new(inner):
+        if self._enter_new(inner, may_fail=applies and not expands):
             return  # and come back
         frame.pending.pop()
         self._count(node)
-        if not (expands and self.expand(node, frame)):
+        if expands and self.expand(node, frame):
+            return
+        frame.done.append(node)
+        try:
             self._settle(node, self._found(node) if applies else [None] * len(node.outputs))
-            frame.done.append(node)
-            self._enter_new(graph for _, graph in node.subgraphs())
+        except ShapeError as error:
+            self._fail(error)
+        self._enter_new(graph for _, graph in node.subgraphs())
 
-    def _enter_new(self, graphs: Iterable[Graph]) -> bool:
+    def _enter_new(self, graphs: Iterable[Graph], may_fail: bool = False) -> bool:
         new = dict.fromkeys(graph for graph in graphs if graph not in self._entered)
         for graph in new:
-            self._enter(graph)
+            self._enter(graph, may_fail=may_fail)
         return bool(new)
+
+    def _fail(self, error: ShapeError) -> None:
+        """Keep ``error`` for the operator that asks for the graph, if one will: else raise it."""
+        for frame in reversed(self._frames):
+            if frame.may_fail:
+                self._failed.setdefault(frame.graph, error)
+                return
+        raise error
 
     def _is_applicable(self, node: Node) -> bool:
         """Whether there is an operator, and are types to call it with."""
