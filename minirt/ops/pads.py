@@ -12,7 +12,7 @@ from ..kernels.arrays import Shaped
 from ..types import Dim, TensorType
 from .arguments import single
 from .registry import Alias, op, upgrade
-from .shapes import addressable, axes_operand, integers, length, unknown_dims
+from .shapes import addressable, axes_operand, integers, length, normalized_axes, unknown_dims
 from .slices import zero
 
 if TYPE_CHECKING:
@@ -62,6 +62,33 @@ def pad_by_attributes(data, *, mode, pads, value):
     return _padded(data, range(len(data.shape)), pads, mode, constant)
 
 
+@op("CenterCropPad", contents=("shape",))
+def center_crop_pad(input_data, shape, *, axes):
+    """The middle of ``input_data``, of the sizes ``shape`` along ``axes``; with zeros around it.
+
+    https://onnx.ai/onnx/operators/onnx__CenterCropPad.html
+    """
+    sizes, count = integers(shape, "shape"), length(shape, "shape")
+    if input_data.shape is None:
+        return TensorType(input_data.dtype, unknown_dims(count if axes is None else None)), None
+    dims = list(input_data.shape)
+    along = range(len(dims)) if axes is None else normalized_axes(axes, len(dims))
+    if count not in (None, len(along)):
+        raise ShapeError(f"shape is {shape}, but there are {len(along)} axes")
+    for number, axis in enumerate(along):
+        dims[axis] = Dim() if sizes is None else sizes[number]
+    if sizes is not None and min(sizes, default=0) < 0:
+        raise ShapeError(f"shape={sizes} has a negative size")
+    if sizes is None or not input_data.is_concrete:
+        return addressable(input_data.with_shape(*dims)), None
+    more = [size - input_data.shape[axis] for size, axis in zip(sizes, along, strict=True)]
+    # Half of it before, rounded towards 0: of what is cut off, and of what is added.
+    before = [abs(n) // 2 * (1 if n > 0 else -1) for n in more]
+    after = [n - half for n, half in zip(more, before, strict=True)]
+    pads, default = [*before, *after], zero(input_data.dtype)
+    return _padded(input_data, along, pads, "constant", default, "input_data")
+
+
 @upgrade("Pad", to=2)
 def _(node: Node, graph: Graph) -> None:
     """Pad-1 calls them paddings."""
@@ -73,7 +100,14 @@ def _check_mode(mode: str) -> None:
         raise SchemaError(f"mode={mode!r} is none of constant, {', '.join(_SOURCES)}")
 
 
-def _padded(data: TensorType, along: Sequence[int], pads: Sequence[int], mode: str, default: Any):
+def _padded(
+    data: TensorType,
+    along: Sequence[int],
+    pads: Sequence[int],
+    mode: str,
+    default: Any,
+    name: str = "data",
+):
     """The result for ``pads`` before and after each of ``along``; ``default`` is the constant."""
     widths = [(0, 0)] * len(data.shape or ())
     for axis, front, back in zip(along, pads, pads[len(along) :], strict=False):
@@ -81,7 +115,7 @@ def _padded(data: TensorType, along: Sequence[int], pads: Sequence[int], mode: s
     dims = [_size(dim, width, data) for dim, width in zip(data.shape or (), widths, strict=True)]
     output = addressable(data.with_shape(*dims))
     if not any(map(any, widths)):
-        return output, Alias("data")
+        return output, Alias(name)
     if not (data.is_concrete and output.is_concrete):
         return output, None
     axes = list(map(_axis, cast("Sequence[int]", data.shape), widths))
