@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from . import products
-
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
+
+    from . import products
 
 __all__ = ["contract"]
 
@@ -23,19 +23,20 @@ def contract(
     indices: Sequence[Sequence[str]],
     target: Sequence[str],
     out: np.ndarray,
+    multiply: products.Multiply,
 ) -> None:
     """Write to ``out`` the products of ``operands``, summed over indices that ``target`` lacks.
 
     ``indices`` names the axes of each operand. An axis of size 1 is broadcast to the size that
-    its index has elsewhere. Operands are taken in their order, two at a time.
+    its index has elsewhere. Operands are taken in their order, two at a time, and matrices
+    ``multiply`` multiplies.
     """
     terms = [_Term.of(x, names) for x, names in zip(operands, indices, strict=True)]
     total = terms[0]
     for position, term in enumerate(terms[1:], 1):
         later = {name for other in terms[position + 1 :] for name in other.names}.union(target)
-        total = _product(
-            total.summed(later.union(term.names)), term.summed(later.union(total.names)), later
-        )
+        pair = total.summed(later.union(term.names)), term.summed(later.union(total.names))
+        total = _product(*pair, later, multiply)
     total = total.summed(target)
     missing = [name for name in target if name not in total.names]
     array = total.array.reshape((*total.array.shape, *[1] * len(missing)))
@@ -82,7 +83,7 @@ class _Term:
         return int(self.array.shape[self.names.index(name)])
 
 
-def _product(a: _Term, b: _Term, wanted: Collection[str]) -> _Term:
+def _product(a: _Term, b: _Term, wanted: Collection[str], multiply: products.Multiply) -> _Term:
     """The product of two, summed over the names of both that nobody wants."""
     both = [name for name in a.names if name in b.names]
     stack = [name for name in both if name in wanted]
@@ -92,7 +93,7 @@ def _product(a: _Term, b: _Term, wanted: Collection[str]) -> _Term:
     x, y = a.grouped(stack, left, inner), b.grouped(stack, inner, right)
     total = np.empty((x.shape[0], x.shape[1], y.shape[2]), x.dtype)
     if inner:
-        products.matmul(x, y, total)
+        multiply(x, y, total)
     else:
         np.multiply(x, y, total)
     shape = [*map(a.size, [*stack, *left]), *map(b.size, right)]

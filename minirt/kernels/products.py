@@ -6,8 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .. import kernels
+
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
+
+    Multiply = Callable[[np.ndarray, np.ndarray, np.ndarray], None]
 
 __all__ = [
     "centered",
@@ -21,20 +25,36 @@ __all__ = [
 _quiet = np.errstate(all="ignore")
 
 
+def matmul(dtype: np.dtype) -> Multiply:
+    """``run(a, b, y)``: y = a b, as ``numpy.matmul``; integers wrap around."""
+    return _multiply_floats if dtype.kind == "f" else kernels.multiply_integers(dtype)
+
+
 @_quiet
-def matmul(a: np.ndarray, b: np.ndarray, y: np.ndarray) -> None:
-    """y = a b, as ``numpy.matmul``; integers wrap around."""
+def _multiply_floats(a: np.ndarray, b: np.ndarray, y: np.ndarray) -> None:
     np.matmul(a, b, y)
 
 
+def gemm(dtype: np.dtype, alpha: float, beta: float) -> Callable[..., None]:
+    """``run(a, b, c, y)``: y = alpha a b + beta c, without c if that is None.
+
+    Integers wrap around if alpha and beta are whole numbers; else the result is cut off.
+    """
+    multiply = matmul(dtype)
+
+    def run(a: np.ndarray, b: np.ndarray, c: np.ndarray | None, y: np.ndarray) -> None:
+        multiply(a, b, y)
+        _combine(y, c, alpha, beta)
+
+    return run
+
+
 @_quiet
-def gemm(
-    a: np.ndarray, b: np.ndarray, c: np.ndarray | None, alpha: float, beta: float, y: np.ndarray
-) -> None:
-    """y = alpha a b + beta c; integers wrap around where factors are whole, else are cut off."""
-    matmul(a, b, y)
+def _combine(y: np.ndarray, c: np.ndarray | None, alpha: float, beta: float) -> None:
+    """y = alpha y + beta c"""
     if y.dtype.kind == "f":
-        _scale(y, alpha)
+        if alpha != 1:
+            np.multiply(y, y.dtype.type(alpha), y)
         if c is not None and beta != 0:
             np.add(y, c if beta == 1 else c * y.dtype.type(beta), y)
     elif alpha.is_integer() and beta.is_integer():
@@ -44,11 +64,6 @@ def gemm(
     else:
         total = alpha * y + (0 if c is None else beta * c)
         np.copyto(y, total, casting="unsafe")
-
-
-def _scale(y: np.ndarray, alpha: float) -> None:
-    if alpha != 1:
-        np.multiply(y, y.dtype.type(alpha), y)
 
 
 def _wrapped(factor: float, dtype: np.dtype) -> np.ndarray:

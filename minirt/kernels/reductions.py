@@ -1,12 +1,12 @@
-"""Reductions of arrays of numbers along axes, made of NumPy functions.
+"""Reductions of arrays of numbers along axes.
 
-A :data:`Reduce` writes to ``out``, which has one element along each of ``axes``, what comes
-of all elements along them; of none, the neutral element. Integers wrap around.
+A :data:`Reduction` makes ``run(x, out)`` for arrays ``x`` of a type and shape; ``out`` has one
+element along each of the axes. Of no elements comes the neutral one. Integers wrap around.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import prod
 
 import numpy as np
@@ -16,7 +16,7 @@ from ..dtypes import BY_NAME
 
 __all__ = [
     "Find",
-    "Reduce",
+    "Reduction",
     "first_largest",
     "first_smallest",
     "indices",
@@ -32,42 +32,48 @@ __all__ = [
     "sums_of_squares",
 ]
 
-#: ``reduce(x, axes, out)``
-Reduce = Callable[[np.ndarray, tuple[int, ...], np.ndarray], None]
+Run = Callable[[np.ndarray, np.ndarray], None]
+#: ``reduction(dtype, shape, axes)``
+Reduction = Callable[[np.dtype, Sequence[int], tuple[int, ...]], Run]
 #: ``find(x, axis)``: the indices along ``axis``, which is kept, of the first such elements.
 Find = Callable[[np.ndarray, int], np.ndarray]
 
 _quiet = np.errstate(all="ignore")
 
 
-@_quiet
-def sums(x: np.ndarray, axes: tuple[int, ...], out: np.ndarray) -> None:
-    """Sums."""
-    np.add.reduce(x, axes, x.dtype, out, keepdims=True)
+def sums(dtype: np.dtype, shape: Sequence[int], axes: tuple[int, ...], count: int = 1) -> Run:
+    """Sums; those of floats are divided by ``count``."""
+    if dtype.kind == "f":
+        run = kernels.add_up(dtype, shape, axes, count)
+        return lambda x, out: run(x.reshape(-1), out.reshape(-1))
+    return _by_ufunc(np.add, dtype, axes)
 
 
-@_quiet
-def products(x: np.ndarray, axes: tuple[int, ...], out: np.ndarray) -> None:
+def products(dtype: np.dtype, shape: Sequence[int], axes: tuple[int, ...]) -> Run:
     """Products."""
-    np.multiply.reduce(x, axes, x.dtype, out, keepdims=True)
+    return _by_ufunc(np.multiply, dtype, axes)
 
 
-@_quiet
-def maxima(x: np.ndarray, axes: tuple[int, ...], out: np.ndarray) -> None:
+def maxima(dtype: np.dtype, shape: Sequence[int], axes: tuple[int, ...]) -> Run:
     """The largest, NaN if there is one; of nothing, the lowest value that there is."""
-    if x.size:
-        np.maximum.reduce(x, axes, x.dtype, out, keepdims=True)
-    else:
-        out[...] = _limits(x.dtype)[0]
+    if not prod(shape):
+        return lambda x, out: out.fill(_limits(dtype)[0])
+    return _by_ufunc(np.maximum, dtype, axes)
 
 
-@_quiet
-def minima(x: np.ndarray, axes: tuple[int, ...], out: np.ndarray) -> None:
+def minima(dtype: np.dtype, shape: Sequence[int], axes: tuple[int, ...]) -> Run:
     """The smallest, NaN if there is one; of nothing, the highest value that there is."""
-    if x.size:
-        np.minimum.reduce(x, axes, x.dtype, out, keepdims=True)
-    else:
-        out[...] = _limits(x.dtype)[1]
+    if not prod(shape):
+        return lambda x, out: out.fill(_limits(dtype)[1])
+    return _by_ufunc(np.minimum, dtype, axes)
+
+
+def _by_ufunc(combine: np.ufunc, dtype: np.dtype, axes: tuple[int, ...]) -> Run:
+    @_quiet
+    def run(x: np.ndarray, out: np.ndarray) -> None:
+        combine.reduce(x, axes, dtype, out, keepdims=True)
+
+    return run
 
 
 def _limits(dtype: np.dtype) -> tuple[float, float]:
@@ -79,52 +85,71 @@ def _limits(dtype: np.dtype) -> tuple[float, float]:
     return int(limits.min), int(limits.max)
 
 
-@_quiet
-def means(x: np.ndarray, axes: tuple[int, ...], out: np.ndarray) -> None:
+def means(dtype: np.dtype, shape: Sequence[int], axes: tuple[int, ...]) -> Run:
     """Sums divided by how many there are; for integers, towards zero and without overflow."""
-    count = prod(x.shape[axis] for axis in axes)
-    if x.dtype.kind == "f":
-        sums(x, axes, out)
-        np.divide(out, x.dtype.type(count), out)
-    else:
-        wide = np.dtype(f"{x.dtype.kind}8")
+    count = prod(shape[axis] for axis in axes)
+    if dtype.kind == "f":
+        return sums(dtype, shape, axes, count)
+    wide = np.dtype(f"{dtype.kind}8")
+
+    def run(x: np.ndarray, out: np.ndarray) -> None:
         total = np.add.reduce(x, axes, wide, keepdims=True)
-        np.copyto(out, (total - np.fmod(total, count)) // max(count, 1), casting="unsafe")
+        np.copyto(out, (total - np.fmod(total, count)) // count, casting="unsafe")
+
+    return run
 
 
-def l1_norms(x: np.ndarray, axes: tuple[int, ...], out: np.ndarray) -> None:
+def l1_norms(dtype: np.dtype, shape: Sequence[int], axes: tuple[int, ...]) -> Run:
     """Sums of absolute values."""
-    sums(np.abs(x), axes, out)
+    add = sums(dtype, shape, axes)
+    return lambda x, out: add(np.abs(x), out)
 
 
-@_quiet
-def sums_of_squares(x: np.ndarray, axes: tuple[int, ...], out: np.ndarray) -> None:
+def sums_of_squares(dtype: np.dtype, shape: Sequence[int], axes: tuple[int, ...]) -> Run:
     """Sums of squares."""
-    sums(np.square(x), axes, out)
+    add, square = sums(dtype, shape, axes), _quiet(np.square)
+    return lambda x, out: add(square(x), out)
 
 
-@_quiet
-def l2_norms(x: np.ndarray, axes: tuple[int, ...], out: np.ndarray) -> None:
+def l2_norms(dtype: np.dtype, shape: Sequence[int], axes: tuple[int, ...]) -> Run:
     """Square roots of the sums of squares, which for integers are sums of float64."""
-    squares = np.square(_as_floats(x))
-    roots = np.sqrt(np.add.reduce(squares, axes, keepdims=True))
-    _store(roots, out)
+    real = dtype if dtype.kind == "f" else np.dtype(np.float64)
+    add = sums_of_squares(real, shape, axes)
+
+    def run(x: np.ndarray, out: np.ndarray) -> None:
+        total = np.empty(out.shape, real)
+        add(x.astype(real, copy=False), total)
+        _store(np.sqrt(total), out)
+
+    return run
 
 
-@_quiet
-def log_sums(x: np.ndarray, axes: tuple[int, ...], out: np.ndarray) -> None:
+def log_sums(dtype: np.dtype, shape: Sequence[int], axes: tuple[int, ...]) -> Run:
     """Logarithms of sums."""
-    total = np.add.reduce(x, axes, x.dtype, keepdims=True)
-    _store(np.log(_as_floats(total)), out)
+    add = sums(dtype, shape, axes)
+
+    @_quiet
+    def run(x: np.ndarray, out: np.ndarray) -> None:
+        total = np.empty(out.shape, dtype)
+        add(x, total)
+        _store(np.log(_as_floats(total)), out)
+
+    return run
 
 
-@_quiet
-def log_sum_exps(x: np.ndarray, axes: tuple[int, ...], out: np.ndarray) -> None:
+def log_sum_exps(dtype: np.dtype, shape: Sequence[int], axes: tuple[int, ...]) -> Run:
     """Logarithms of the sums of exponentials, in float64, and without overflow."""
-    largest = np.maximum.reduce(x, axes, x.dtype, keepdims=True, initial=_limits(x.dtype)[0])
-    largest = np.where(np.isfinite(largest), largest, 0).astype(np.float64)
-    total = np.add.reduce(np.exp(x - largest), axes, keepdims=True)
-    _store(np.log(total) + largest, out)
+    add = sums(np.dtype(np.float64), shape, axes)
+
+    @_quiet
+    def run(x: np.ndarray, out: np.ndarray) -> None:
+        largest = np.maximum.reduce(x, axes, dtype, keepdims=True, initial=_limits(dtype)[0])
+        largest = np.where(np.isfinite(largest), largest, 0).astype(np.float64)
+        total = np.empty(out.shape)
+        add(np.exp(x - largest), total)
+        _store(np.log(total) + largest, out)
+
+    return run
 
 
 def _as_floats(x: np.ndarray) -> np.ndarray:

@@ -31,7 +31,7 @@ def topk(
     code = np.dtype(f"u{dtype.storage.itemsize}")
     count, inner = shape[axis], int(np.prod(shape[axis + 1 :], dtype=np.int64))
     kind = _FLOAT if dtype.is_float else _SIGNED if dtype.kind is Kind.INT else _PLAIN
-    infinity = dtype.inf_code if dtype.is_float else 0
+    infinity = (dtype.inf_code or 0) if dtype.is_float else 0
     numbers = (1 << dtype.bits - 1, infinity, dtype.code_mask if largest else 0)
     run = select_first.bind(
         code, code, np.dtype(np.int64), count, inner, k, kind, *map(np.uint64, numbers), size=1

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from math import prod
+from typing import Any
 
-import numpy as np
-
-from ..kernels.arrays import computed
+from .. import kernels
+from ..kernels.arrays import computed, number_dtype
 from .arguments import flag, single
 from .registry import op
 from .shapes import normalized_axis
-
-if TYPE_CHECKING:
-    from ..types import TensorType
 
 
 @op("CumSum", contents=("axis",))
@@ -21,7 +18,7 @@ def cum_sum(x, axis, *, exclusive, reverse):
 
     https://onnx.ai/onnx/operators/onnx__CumSum.html
     """
-    return _cumulate(np.add, x, axis, exclusive, reverse)
+    return _cumulate(x, axis, exclusive, reverse, multiply=False)
 
 
 @op("CumProd", contents=("axis",))
@@ -30,24 +27,19 @@ def cum_prod(x, axis, *, exclusive, reverse):
 
     https://onnx.ai/onnx/operators/onnx__CumProd.html
     """
-    return _cumulate(np.multiply, x, axis, exclusive, reverse)
+    return _cumulate(x, axis, exclusive, reverse, multiply=True)
 
 
-def _cumulate(combine: np.ufunc, x: TensorType, axis: TensorType, exclusive: int, reverse: int):
-    without, backwards = flag("exclusive", exclusive), flag("reverse", reverse)
+def _cumulate(x: Any, axis: Any, exclusive: int, reverse: int, *, multiply: bool):
+    flags = {"exclusive": flag("exclusive", exclusive), "reverse": flag("reverse", reverse)}
     given, y = single("axis", axis), x.without_value()
     if given is None or x.shape is None:
         return y, None
     along = normalized_axis(given, len(x.shape))
 
-    @np.errstate(all="ignore")
-    def run(x, out):
-        x, out = np.moveaxis(x, along, 0), np.moveaxis(out, along, 0)
-        if backwards:
-            x, out = x[::-1], out[::-1]
-        if without:
-            out[:1] = combine.identity
-            x, out = x[:-1], out[1:]
-        combine.accumulate(x, 0, x.dtype, out)
+    def thunk():
+        count, inner = x.shape[along], prod(x.shape[along + 1 :])
+        run = kernels.cumulate(number_dtype(x.dtype), count, inner, multiply=multiply, **flags)
+        return computed(lambda x, out: run(x.reshape(-1), out.reshape(-1)), [x], [y])
 
-    return y, lambda: computed(run, [x], [y])
+    return y, thunk

@@ -7,8 +7,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from ..errors import SchemaError, ShapeError
-from ..kernels import contraction
-from ..kernels.arrays import computed
+from ..kernels import contraction, products
+from ..kernels.arrays import computed, number_dtype
 from ..types import Dim, TensorType
 from .registry import op
 
@@ -40,10 +40,15 @@ def einsum(*Inputs, equation):
     sizes = _sizes(equation, indices, Inputs)
     output = Inputs[0].with_shape(*(sizes[index] for index in made))
 
-    def run(*arrays):
-        contraction.contract(arrays[:-1], indices, made, arrays[-1])
+    def thunk():
+        multiply = products.matmul(number_dtype(output.dtype))
+        return computed(
+            lambda *x: contraction.contract(x[:-1], indices, made, x[-1], multiply),
+            Inputs,
+            [output],
+        )
 
-    return output, lambda: computed(run, Inputs, [output])
+    return output, thunk
 
 
 #: A term: letters, and "..." at most once.

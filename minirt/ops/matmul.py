@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ..dtypes import BY_NAME
 from ..errors import ShapeError
 from ..kernels import products
-from ..kernels.arrays import computed
+from ..kernels.arrays import computed, number_dtype
 from ..types import Dim, TensorType
 from .registry import op, upgrade
 from .shapes import broadcast
@@ -26,7 +26,7 @@ def matmul(A, B):
     https://onnx.ai/onnx/operators/onnx__MatMul.html
     """
     Y = TensorType(A.dtype, _product_shape(A, B))
-    return Y, lambda: computed(products.matmul, [A, B], [Y])
+    return Y, lambda: computed(products.matmul(number_dtype(Y.dtype)), [A, B], [Y])
 
 
 @op("Gemm")
@@ -40,10 +40,15 @@ def gemm(A, B, C=None, *, alpha, beta, transA, transB):
     if C is not None:
         _check_spreads("C", C, Y)
 
-    def run(a, b, c, y):
-        products.gemm(a.T if transA else a, b.T if transB else b, c, alpha, beta, y)
+    def thunk():
+        run = products.gemm(number_dtype(Y.dtype), alpha, beta)
+        return computed(
+            lambda a, b, *rest: run(a.T if transA else a, b.T if transB else b, *rest),
+            [A, B, C],
+            [Y],
+        )
 
-    return Y, lambda: computed(run, [A, B, C], [Y])
+    return Y, thunk
 
 
 @upgrade("Gemm", to=7)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..dtypes import BY_NAME
 from ..errors import ShapeError
 from ..kernels import reductions
-from ..kernels.arrays import computed
+from ..kernels.arrays import computed, number_dtype
 from ..types import Dim, TensorType
 from .arguments import attribute_to_operand, flag
 from .registry import op, upgrade
@@ -18,14 +18,13 @@ if TYPE_CHECKING:
 
     from ..graph import Graph, Node
     from ..kernels.arrays import Shaped
-    from ..kernels.reductions import Reduce
     from ..types import Shape
 
 _INT64 = BY_NAME["int64"]
 
 
-def _reduction(name: str, reduce: Reduce, *, of_nothing: bool = True) -> None:
-    """Register the operator that ``reduce`` computes on numbers.
+def _reduction(name: str, reduction: reductions.Reduction, *, of_nothing: bool = True) -> None:
+    """Register the operator that ``reduction`` computes on numbers.
 
     ``of_nothing`` says whether no integers at all have a result; no floats always have one.
 
@@ -41,7 +40,7 @@ def _reduction(name: str, reduce: Reduce, *, of_nothing: bool = True) -> None:
         reduced = data.with_shape(*_reduced_shape(data.shape, over, keep))
         if not of_nothing and not data.dtype.is_float:
             _check_not_empty(data, over, reduced)
-        return reduced, lambda: _run(reduce, data, over, reduced)
+        return reduced, lambda: _run(reduction, data, over, reduced)
 
 
 _reduction("ReduceSum", reductions.sums)
@@ -130,6 +129,9 @@ def _check_not_empty(data: TensorType, over: Sequence[int], reduced: TensorType)
         raise ShapeError(f"{data} has no elements along axes {list(over)}: no result is defined")
 
 
-def _run(reduce: Reduce, data: TensorType, over: tuple[int, ...], reduced: TensorType) -> Shaped:
-    kept = _reduced_shape(data.shape or (), over, keep=True)
-    return computed(lambda x, out: reduce(x, over, out.reshape(kept)), [data], [reduced])
+def _run(
+    reduction: reductions.Reduction, data: Any, over: tuple[int, ...], reduced: TensorType
+) -> Shaped:
+    run = reduction(number_dtype(data.dtype), data.shape, over)
+    kept = _reduced_shape(data.shape, over, keep=True)
+    return computed(lambda x, out: run(x, out.reshape(kept)), [data], [reduced])

@@ -5,8 +5,8 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from ..kernels import softmaxes
-from ..kernels.arrays import computed
+from .. import kernels
+from ..kernels.arrays import computed, number_dtype
 from .registry import op
 from .shapes import normalized_axis
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    #: ``compute(x, out)`` over arrays of three dimensions, along the middle one.
-    Compute = Callable[[np.ndarray, np.ndarray], None]
+    #: ``make(dtype, count, inner)``: ``run(x, out)`` over lines of elements ``inner`` apart.
+    Make = Callable[[np.dtype, int, int], Callable[[np.ndarray, np.ndarray], None]]
 
 
-def _softmax(name: str, compute: Compute) -> None:
-    """Register both meanings of the operator that ``compute`` is along one axis.
+def _softmax(name: str, make: Make) -> None:
+    """Register both meanings of the operator that ``make`` has along one axis.
 
     https://onnx.ai/onnx/operators/onnx__Softmax.html
     """
@@ -28,14 +28,14 @@ def _softmax(name: str, compute: Compute) -> None:
     @op(name, inplace=("input",))
     def over_matrix(input, *, axis):
         """Up to opset 12 along all axes from ``axis`` on: rows of a matrix."""
-        return _along(compute, input, axis, to_the_end=True)
+        return _along(make, input, axis, to_the_end=True)
 
     @op(name, since=13, inplace=("input",))
     def over_axis(input, *, axis):
-        return _along(compute, input, axis, to_the_end=False)
+        return _along(make, input, axis, to_the_end=False)
 
 
-def _along(compute: Compute, input: Any, axis: int, *, to_the_end: bool):
+def _along(make: Make, input: Any, axis: int, *, to_the_end: bool):
     if input.shape is None:
         return input.without_value(), None
     rank = len(input.shape)
@@ -45,14 +45,12 @@ def _along(compute: Compute, input: Any, axis: int, *, to_the_end: bool):
     output, shape = input.without_value(), input.shape
 
     def thunk():
-        parts = prod(shape[:first]), prod(shape[first:last]), prod(shape[last:])
-        return computed(
-            lambda x, out: compute(x.reshape(parts), out.reshape(parts)), [input], [output]
-        )
+        run = make(number_dtype(input.dtype), prod(shape[first:last]), prod(shape[last:]))
+        return computed(lambda x, out: run(x.reshape(-1), out.reshape(-1)), [input], [output])
 
     return output, thunk
 
 
-_softmax("Softmax", softmaxes.softmax)
-_softmax("LogSoftmax", softmaxes.log_softmax)
-_softmax("Hardmax", softmaxes.hardmax)
+_softmax("Softmax", lambda *line: kernels.softmax(*line))
+_softmax("LogSoftmax", lambda *line: kernels.log_softmax(*line))
+_softmax("Hardmax", lambda *line: kernels.hardmax(*line))
