@@ -42,6 +42,8 @@ def if_(cond, *, then_branch, else_branch):
     if known is not None:
         taken = then_branch if known else else_branch
         types = taken.types()
+        if all(isinstance(type, TensorType) and type.value is not None for type in types):
+            return types, None
         return types, lambda: _take(taken.program(), types)
     branches = [_Branch(body, *_attempt(body)) for body in (then_branch, else_branch)]
     types = _common(branches)
