@@ -79,8 +79,9 @@ _variadic("Min", arithmetic.smallest)
 
 
 @op("Clip", inplace=("input",))
+@op("Clip", since=6, inplace=("input",))
 def clip_to_attributes(input, *, max, min):
-    """``input`` between two numbers, up to opset 10; None is no limit."""
+    """``input`` between two numbers; opset 1 has no limits by default, opset 6 those of float32."""
     low, high = -np.inf if min is None else min, np.inf if max is None else max
     return input.without_value(), lambda: elementwise(
         lambda x, out: np.clip(x, low, high, out=out), [input], [input]
