@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import onnx
 import pytest
+from control_models import conditional, untyped
 
 import minirt
 from minirt.errors import ExecutionError, SchemaError, ShapeError
@@ -14,15 +13,6 @@ from models import model, session
 
 T, F = np.array(True), np.array(False)
 X = np.float32([[1.0, 2.0], [3.0, 4.0]])
-
-
-def conditional(then: str, other: str, result: str = "y") -> str:
-    """An If on ``c``; each branch is ``"outputs; nodes"``."""
-    branches = (
-        f"{name}_branch: graph = {name} () => ({outputs}) {{ {nodes} }}"
-        for name, (outputs, nodes) in (("then", then.split(";")), ("else", other.split(";")))
-    )
-    return f"{result} = If (c) <{', '.join(branches)}>"
 
 
 # What branches use
@@ -93,14 +83,6 @@ def test_only_the_branch_that_is_taken_runs():
 
 
 # Types
-
-
-def untyped(inputs: str, outputs: str, body: str, **more: Any):
-    """A model that does not say what its outputs are."""
-    proto = model(inputs, ", ".join(f"float {name}" for name in outputs.split()), body, **more)
-    for output in proto.graph.output:
-        output.ClearField("type")
-    return proto
 
 
 @pytest.mark.parametrize(
