@@ -105,6 +105,24 @@ CASES = [
         ("no batches", (BOXES[:0], SCORES[:0], MOST), {}),
         ("infinite scores", (BOXES, np.where(SCORES > 0.5, F32(np.inf), SCORES), MOST, HALF), {}),
     ),
+    Case(
+        "NonMaxSuppression",
+        (BOXES[:, 2:], F32([[[math.nan, -math.inf, 0]]]), MOST, F32(1)),
+        INT64([[0, 0, 2], [0, 0, 1], [0, 0, 0]]),
+        id="not numbers",
+    ),
+    Case(
+        "NonMaxSuppression",
+        (BOXES[:, 2:], F32([[[math.nan, -math.inf, 0]]]), MOST, F32(1), F32(-math.inf)),
+        INT64([[0, 0, 2], [0, 0, 1]]),
+        id="numbers alone suffice",
+    ),
+    Case(
+        "NonMaxSuppression",
+        (BOXES[:, 2:], F32([[[-0.0, 0, -0.0]]]), MOST, F32(1)),
+        INT64([[0, 0, 0], [0, 0, 1], [0, 0, 2]]),
+        id="zeros",
+    ),
     *wrong(
         (
             *((BOXES, SCORES, MOST, F32([1.5])), {}),

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 __all__ = ["gather_elements", "gather_rows", "scatter_elements", "scatter_rows"]
 
+#: The most bytes of a row that are moved as one item: for more it makes no difference.
+_WIDE = 4096
+
 
 def gather_elements(sizes: Sizes, lengths: Sizes, axis: int, dtype: np.dtype) -> Gather:
     """``run(data, indices, out)``; see :func:`~minirt.kernels.positions.element_positions`."""
@@ -69,14 +72,31 @@ def _scatter(locate: Locate, row: int, combine: np.ufunc | None) -> Scatter:
         if combine is None:
             _rows(out, row)[positions] = _rows(updates, row)
             return
-        if row > 1:  # flat arrays are what ufuncs are fast for
-            positions = np.add.outer(positions * row, np.arange(row)).reshape(-1)
         with np.errstate(all="ignore"):
-            combine.at(out.reshape(-1), positions, updates.reshape(-1))
+            _combine(combine, positions, row, updates.reshape(-1), out.reshape(-1))
 
     return run
 
 
+def _combine(
+    combine: np.ufunc, positions: np.ndarray, row: int, updates: np.ndarray, out: np.ndarray
+) -> None:
+    """Combine rows of ``row`` elements of ``out`` with updates, all of them flat."""
+    if row > 1 and np.bincount(positions).max() == 1:  # no row twice
+        rows = _rows(out, row)
+        results = combine(rows[positions].view(out.dtype).reshape(-1), updates)
+        rows[positions] = _rows(results, row)
+        return
+    if row > 1:
+        positions = np.add.outer(positions * row, np.arange(row)).reshape(-1)
+    combine.at(out, positions, updates)
+
+
 def _rows(array: np.ndarray, row: int) -> np.ndarray:
-    """A flat array, which NumPy indexes faster, where rows are single elements."""
-    return array.reshape(-1) if row == 1 else array.reshape(-1, row)
+    """One item for each row, which NumPy indexes faster than two axes."""
+    flat, width = array.reshape(-1), row * array.itemsize
+    if row == 1:
+        return flat
+    return (
+        flat.reshape(-1, row) if array.dtype.hasobject or width > _WIDE else flat.view(f"V{width}")
+    )

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 __all__ = ["non_max_suppression"]
 
 _FLOAT, _INT64 = np.dtype(np.float32), np.dtype(np.int64)
+#: What orders before the bits of any number.
+_WORST = np.iinfo(np.int32).min
 
 
 @kernel(whole=("edges", "candidates", "chosen", "count", "threshold"))
@@ -69,10 +71,11 @@ def non_max_suppression(centered: bool) -> Callable[..., np.ndarray]:
         batches, classes, boxes_each = scores.shape
         room = min(0 if most is None else max(most.item(), 0), boxes_each)
         edges = _edges(boxes, centered).reshape(batches, boxes_each * 4)
+        best, enough = _best_first(scores), _how_many(scores, score_threshold)
         chosen, count = np.empty(room, _INT64), np.zeros(1, _INT64)
         parts = [np.empty((0, 3), _INT64)]
         for batch, kind in np.ndindex(batches, classes) if room else ():
-            candidates = _candidates(scores[batch, kind], score_threshold)
+            candidates = best[batch, kind, : enough[batch, kind]]
             run(edges[batch], candidates, chosen, count, limit)
             rows = np.empty((count[0], 3), _INT64)
             rows[:, :2], rows[:, 2] = (batch, kind), chosen[: count[0]]
@@ -92,7 +95,22 @@ def _edges(boxes: np.ndarray, centered: bool) -> np.ndarray:
         return np.concatenate([np.minimum(first, second), np.maximum(first, second)], axis=-1)
 
 
-def _candidates(scores: np.ndarray, threshold: np.ndarray | None) -> np.ndarray:
-    """The boxes whose scores suffice, best first, of equal ones the first; NaN is the worst."""
-    order = np.argsort(-scores, kind="stable")
-    return order if threshold is None else order[scores[order] >= threshold.item()]
+def _best_first(scores: np.ndarray) -> np.ndarray:
+    """The order of scores along the last axis, of equal ones the first first; NaN is the worst.
+
+    To sort numbers that end in their places is faster than to sort places.
+    """
+    bits = (scores + _FLOAT.type(0)).view(np.int32)  # there is but one zero
+    ascending = np.where(np.isnan(scores), _WORST, bits ^ (bits >> 31 & 0x7FFF_FFFF))
+    keys: np.ndarray = np.left_shift(~ascending, 32, dtype=np.int64) | np.arange(scores.shape[-1])
+    keys.sort(axis=-1)
+    keys &= 0xFFFF_FFFF
+    return keys
+
+
+def _how_many(scores: np.ndarray, threshold: np.ndarray | None) -> np.ndarray:
+    """How many scores along the last axis suffice."""
+    if threshold is None:
+        return np.full(scores.shape[:-1], scores.shape[-1])
+    enough: np.ndarray = np.count_nonzero(scores >= threshold.item(), axis=-1)
+    return enough

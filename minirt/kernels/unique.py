@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,24 +26,22 @@ def unique(
     These are where each first occurs; which each element or part of ``x`` is; and how often
     each occurs. Not ``in_order`` they stand as they first occur. NaN equals NaN, 0 equals -0.
     """
-
     comparable = _comparable(dtype, size)
 
     def run(x: np.ndarray) -> tuple[np.ndarray, ...]:
-        keys = comparable(x)
-        if axis is None:
-            x = x.reshape(-1)
-            groups = _groups(keys.reshape(-1))
-        else:
-            groups = _groups(_rows(np.moveaxis(keys, axis, 0)))
+        along = x.reshape(-1) if axis is None else x
+        keys = np.moveaxis(comparable(along), axis or 0, -1)
+        groups = _groups(keys.reshape(prod(keys.shape[:-1]), keys.shape[-1]))
         first, which, counts = groups if in_order else _as_they_occur(*groups)
-        return x.take(first, axis or 0), first, which, counts
+        return along.take(first, axis or 0), first, which, counts
 
     return run
 
 
 def _comparable(dtype: DType, size: int) -> Callable[[np.ndarray], np.ndarray]:
     """Shows ``size`` elements in a type that NumPy orders as numbers, NaN last."""
+    if dtype.kind is Kind.STRING:
+        return _ranks
     if dtype.kind is Kind.COMPLEX:  # NumPy orders NaNs by the part that is one
         return lambda x: np.where(np.isnan(x), x.dtype.type(complex("nan+nanj")), x)
     if not dtype.is_float or dtype.bits >= 32:
@@ -57,33 +56,31 @@ def _comparable(dtype: DType, size: int) -> Callable[[np.ndarray], np.ndarray]:
     return numbers
 
 
-def _groups(keys: np.ndarray) -> Groups:
-    """For each different one of ``keys``, in order: where it is first, and its count.
+def _ranks(texts: np.ndarray) -> np.ndarray:
+    """For each text how many others come before it: few texts are compared, and only once."""
+    items = texts.reshape(-1).tolist()
+    ranks = {text: rank for rank, text in enumerate(sorted(set(items)))}
+    return np.array([ranks[text] for text in items], np.int64).reshape(texts.shape)
 
-    In between, for each key which one it is.
+
+def _groups(keys: np.ndarray) -> Groups:
+    """For each different column of ``keys``, in order: where it is first, and its count.
+
+    In between, for each column which one it is. Columns are compared from the top.
     """
-    order = np.argsort(keys, kind="stable")
-    ordered = keys[order]
-    starts = np.ones(keys.size, np.bool_)
-    same = ordered[1:] == ordered[:-1]
+    count = keys.shape[1]
+    order = np.lexsort(keys[::-1]) if len(keys) else np.arange(count)
+    ordered = keys[:, order]
+    after, before = ordered[:, 1:], ordered[:, :-1]
+    same = after == before
     if keys.dtype.kind in "fc":
-        same |= np.isnan(ordered[1:]) & np.isnan(ordered[:-1])
-    np.logical_not(same, out=starts[1:])
-    which = np.empty(keys.size, np.int64)
+        same |= np.isnan(after) & np.isnan(before)
+    starts = np.ones(count, np.bool_)
+    np.logical_not(same.all(axis=0), out=starts[1:])
+    which = np.empty(count, np.int64)
     which[order] = np.cumsum(starts) - 1
     at = np.flatnonzero(starts)
-    return order[at], which, np.diff(at, append=keys.size)
-
-
-def _rows(keys: np.ndarray) -> np.ndarray:
-    """A key for each entry along the first axis, which compares as its elements do in turn.
-
-    Made of their ranks, as bytes: so it makes no difference what type they have.
-    """
-    ranks = _groups(keys.reshape(-1))[1].reshape(len(keys), keys[:1].size)
-    if not ranks.shape[1]:
-        return np.zeros(len(keys), np.int64)  # nothing in them differs
-    return np.ascontiguousarray(ranks, ">i8").view(f"V{8 * ranks.shape[1]}").reshape(-1)
+    return order[at], which, np.diff(at, append=count)
 
 
 def _as_they_occur(first: np.ndarray, which: np.ndarray, counts: np.ndarray) -> Groups:

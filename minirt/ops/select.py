@@ -41,7 +41,7 @@ def compress(input, condition, *, axis):
 def _compress(axis: int | None) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
     def run(input: np.ndarray, condition: np.ndarray) -> np.ndarray:
         data, along = (input.reshape(-1), 0) if axis is None else (input, axis)
-        chosen, size = np.flatnonzero(condition), data.shape[along]
+        chosen, size = np.flatnonzero(condition.view(np.bool_)), data.shape[along]
         if chosen.size and chosen[-1] >= size:
             first = int(chosen[np.searchsorted(chosen, size)])
             raise ExecutionError(f"condition[{first}] is true, but there are {size} to choose from")
