@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from minirt.ops.registry import NEWEST_OPSETS
@@ -72,6 +73,10 @@ class Case:
 
     def results(self) -> tuple[Any, ...]:
         """What the outputs must be."""
+        return self._results
+
+    @cached_property
+    def _results(self) -> tuple[Any, ...]:
         expected = self.expected
         if isinstance(expected, Callable):
             expected = expected(*self.inputs, **self.attributes)
