@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -65,21 +66,23 @@ def _reshaped(data: TensorType, sizes: list[int], allowzero: bool) -> Shape:
     dims = [data.shape[i] if i in kept else size for i, size in enumerate(sizes)]
     if -1 in sizes:
         # Sizes that are kept are left out of account, so that a batch of 0 is one like others.
-        old = product(dim for i, dim in enumerate(data.shape) if i not in kept)
-        new = product(size for i, size in enumerate(sizes) if i not in kept and size != -1)
+        old = [dim for i, dim in enumerate(data.shape) if i not in kept]
+        new = prod(size for i, size in enumerate(sizes) if i not in kept and size != -1)
         dims[sizes.index(-1)] = _quotient(old, new, data, sizes)
     elif data.is_concrete and data.size != product(dims):
         raise ShapeError(f"data {data} has {data.size} elements, but shape={sizes} does not")
     return tuple(dims)
 
 
-def _quotient(old: int | Dim, new: int | Dim, data: TensorType, sizes: list[int]) -> int | Dim:
-    """The size that -1 stands for, where the others take ``new`` of ``old`` elements."""
-    if isinstance(old, Dim) or isinstance(new, Dim):
-        return old if new == 1 else Dim()
-    if old % new:
+def _quotient(old: Sequence[int | Dim], new: int, data: TensorType, sizes: list[int]) -> int | Dim:
+    """The size that -1 stands for, where the others take ``new`` of the elements of ``old``."""
+    symbols = [dim for dim in old if isinstance(dim, Dim)]
+    number = prod(dim for dim in old if isinstance(dim, int))
+    if symbols and number:
+        return symbols[0] if len(symbols) == 1 and number == new else Dim()
+    if number % new:
         raise ShapeError(f"data is {data}, but shape={sizes} needs a multiple of {new} elements")
-    return old // new
+    return number // new
 
 
 @op("Flatten")
