@@ -25,6 +25,7 @@ _HOMES = {
     "gather_elements": "addressed",
     "gather_rows": "addressed",
     "non_max_suppression": "boxes",
+    "one_hot": "onehot",
     "scatter_elements": "addressed",
     "scatter_rows": "addressed",
     "map_scalar": "scalars",

@@ -84,8 +84,8 @@ def _combine(
     """Combine rows of ``row`` elements of ``out`` with updates, all of them flat."""
     if row > 1 and np.bincount(positions).max() == 1:  # no row twice
         rows = _rows(out, row)
-        results = combine(rows[positions].view(out.dtype).reshape(-1), updates)
-        rows[positions] = _rows(results, row)
+        found = rows[positions].view(out.dtype).reshape(-1)
+        rows[positions] = _rows(combine(found, updates, out=found), row)
         return
     if row > 1:
         positions = np.add.outer(positions * row, np.arange(row)).reshape(-1)

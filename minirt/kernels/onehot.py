@@ -6,10 +6,34 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..jit import kernel
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 __all__ = ["one_hot"]
+
+_INT64, _DOUBLE = np.dtype(np.int64), np.dtype(np.float64)
+
+
+@kernel(whole=("indices", "positions", "count"))
+def locate_hot(indices, positions, count, lowest, depth, inner):
+    """List the positions of what indices name in a tensor of ``[..., depth, inner]``.
+
+    An index is truncated, and names nothing unless it is then in [lowest, depth-1].
+    ``count[0]`` becomes how many there are.
+    """
+    found = 0
+    for first in range(0, indices.size, inner):
+        for lane in range(inner):
+            index = indices[first + lane]
+            if lowest - 1 < index < depth:
+                index = np.int64(index)
+                if index < 0:
+                    index += depth
+                positions[found] = first * depth + index * inner + lane
+                found += 1
+    count[0] = found
 
 
 def one_hot(
@@ -21,18 +45,18 @@ def one_hot(
     ``number``. Indices that are not there name nothing; ``counts_back`` says what negative
     ones do.
     """
-    lowest = -depth if counts_back else 0
+    carrier, lowest = _DOUBLE if number.kind == "f" else _INT64, -depth if counts_back else 0
+    locate = locate_hot.bind(carrier, _INT64, _INT64, lowest, depth, inner, size=0)
 
     def run(indices: np.ndarray, values: np.ndarray, out: np.ndarray) -> None:
-        found = indices.reshape(-1).view(number)
-        if number.kind == "f":
-            # As Cast truncates; in float64, so that it is compared with depth itself.
-            found = np.trunc(found, dtype=np.float64)
-        there = np.flatnonzero((found >= lowest) & (found < depth))
-        chosen = np.array(found[there], np.int64)
-        chosen[chosen < 0] += depth
-        outer, lane = np.divmod(there, inner) if inner > 1 else (there, 0)
         out.fill(values[0])
-        out.reshape(-1)[(outer * depth + chosen) * inner + lane] = values[1]
+        if not out.size:
+            return
+        numbers = indices.reshape(-1).view(number)
+        if number == np.uint64:  # what does not fit into a sign less names nothing either
+            numbers = np.minimum(numbers, np.iinfo(np.int64).max)
+        positions, count = np.empty(indices.size, np.int64), np.empty(1, np.int64)
+        locate(np.asarray(numbers, carrier), positions, count)
+        out.reshape(-1)[positions[: count[0]]] = values[1]
 
     return run

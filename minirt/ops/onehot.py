@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from math import prod
 
+from .. import kernels
 from ..errors import ShapeError
 from ..kernels.arrays import Shaped
-from ..kernels.onehot import one_hot as one_hot_kernel
 from ..types import Dim, TensorType
 from .fit import fit
 from .registry import op
@@ -42,7 +42,7 @@ def _one_hot(indices, depth, values, axis, *, counts_back):
     before, after = indices.shape[:axis], indices.shape[axis:]
     output = addressable(values.with_shape(*before, Dim() if size is None else size, *after))
     number = indices.dtype.public
-    return output, lambda: Shaped(one_hot_kernel(number, size, prod(after), counts_back))
+    return output, lambda: Shaped(kernels.one_hot(number, size, prod(after), counts_back))
 
 
 def _depth(depth):
