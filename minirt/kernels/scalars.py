@@ -33,7 +33,7 @@ def apply(x, y, function, a, b):
 def relu(real):
     """max(x, 0)."""
     zero = real(0)
-    return lambda x: select(x < zero, zero, x)
+    return lambda x: select(x <= zero, zero, x)
 
 
 @Scalar
@@ -91,8 +91,13 @@ def hard_sigmoid(real):
 @Scalar
 def hard_swish(real):
     """x max(0, min(1, x / 6 + 1 / 2))."""
-    inner, sixth, half = hard_sigmoid(real), real(1 / 6), real(0.5)
-    return lambda x: x * inner(x, sixth, half)
+    zero, three, six, sixth = real(0), real(3), real(6), real(1 / 6)
+
+    def hard_swish(x):
+        y = x + three
+        return x * (select(y < zero, zero, select(y > six, six, y)) * sixth)
+
+    return hard_swish
 
 
 @Scalar
