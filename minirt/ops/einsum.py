@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING
 from ..errors import SchemaError, ShapeError
 from ..kernels import contraction, products
 from ..kernels.arrays import computed, number_dtype
-from ..types import Dim, TensorType
+from ..types import TensorType
 from .registry import op
+from .shapes import broadcast
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from ..types import Dim
 
 _ELLIPSIS = "..."
 
@@ -143,18 +146,16 @@ def _sizes(
     equation: str, indices: Sequence[Sequence[str]], operands: Sequence[TensorType]
 ) -> dict[str, int | Dim]:
     """The size of each index. Raises ShapeError if there are two, neither of them 1."""
-    sizes: dict[str, int | Dim] = {}
+    found: dict[str, list[TensorType]] = {}
     for term, operand in zip(indices, operands, strict=True):
         for index, size in zip(term, operand.shape or (), strict=True):
-            known = sizes.get(index, 1)
-            if known == 1 or known == size:
-                sizes[index] = size
-            elif isinstance(known, Dim) or isinstance(size, Dim):
-                if size != 1:
-                    sizes[index] = (
-                        known if isinstance(size, Dim) and isinstance(known, int) else size
-                    )
-            elif size != 1:
-                name = "an axis of '...'" if index.isdigit() else f"index {index!r}"
-                raise ShapeError(f"{name} of equation {equation!r} has sizes {known} and {size}")
+            found.setdefault(index, []).append(operand.with_shape(size))
+    sizes: dict[str, int | Dim] = {}
+    for index, lines in found.items():
+        try:
+            (sizes[index],) = broadcast(*lines) or ()
+        except ShapeError:
+            every = [line.shape[0] for line in lines if line.shape]
+            name = "an axis of '...'" if index.isdigit() else f"index {index!r}"
+            raise ShapeError(f"{name} of equation {equation!r} has sizes {every}") from None
     return sizes

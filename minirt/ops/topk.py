@@ -37,7 +37,7 @@ def topk(X, K, *, axis, largest, sorted):
     along = normalized_axis(axis, len(X.shape))
     size = X.shape[along]
     if k is not None and isinstance(size, int) and k > size:
-        raise ShapeError(f"K={k}, but {X} has {size} elements along axis {along}")
+        raise ShapeError(f"K={k}, but X {X} has {size} elements along axis {along}")
     values = X.with_shape(*X.shape[:along], Dim() if k is None else k, *X.shape[along + 1 :])
     indices = values.with_dtype(_INT64)
     return (values, indices), lambda: kernels.topk(X.dtype, X.shape, along, k, largest)
