@@ -180,7 +180,8 @@ def bitcasts():
     known = {type_name(dtype) for dtype in allowed("BitCast")}
     for source in (d for d in TABLE if d.name in known):
         targets = [d for d in TABLE if d.name in known and d.bits == source.bits]
-        for target in {targets[0], targets[-1], find(np.bool_)} & set(targets) | {source}:
+        some = {targets[0], targets[-1], find(np.bool_), source}
+        for target in (target for target in targets if target in some):
             x = elements(source.public, 2, 5)
             title = f"{source}-{target}"
             yield Case("BitCast", (x,), bitcast, {"to": target.code}, id=title)
