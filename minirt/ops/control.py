@@ -269,7 +269,9 @@ class _Loop:
             states = made[1:last]
             for items, item in zip(scanned, made[last:], strict=True):
                 items.append(item)
-            flag = self._condition(made[0], count)
+            flag = made[0]
+            if flag.shape != self.condition:
+                flag = self._condition(flag, count)
             if self.conditional:
                 goes_on = flag.item()
             count += 1
@@ -279,7 +281,7 @@ class _Loop:
         return returned([*states, *outputs], [*self.finals, *self.scans])
 
     def _condition(self, made: np.ndarray, count: int) -> np.ndarray:
-        """What the body gets as the condition next time."""
+        """What the body makes in one shape as it gets it in another."""
         if made.size != 1:
             raise ExecutionError(
                 f"body makes a condition of shape {list(made.shape)} in iteration {count}, "

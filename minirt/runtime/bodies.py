@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from ..types import Type
     from .executor import Executor
 
+    Shapes = tuple[tuple[int, ...], ...]
+
 __all__ = ["Body", "Program", "body_maker"]
 
 
@@ -31,12 +33,12 @@ class Body(typed.Body):
         super().__init__(graph, typing)
         self._outer = outer
 
-    def program(self, *inputs: Type | None) -> Program:
+    def program(self, *inputs: Type | None) -> Callable[..., list[Any]]:
         """``run(outer, *inputs)``: see :class:`minirt.ops.registry.Body`."""
         types = self.input_types(*inputs)
         around = {v: self._typing.types[v] for v in self.graph.captures}
         used = [(i, v) for i, v in enumerate(self._outer) if v in around]
-        return Program(self.graph, types, around, used)
+        return Program(self.graph, types, around, used).run
 
 
 class Program:
@@ -53,28 +55,48 @@ class Program:
         from .executor import Executors
 
         self._graph, self._around = graph, around
-        self._used = [i for i, _ in used]
-        self._values = [*(v for _, v in used), *inputs]
-        self._types = [*(around[v] for _, v in used), *inputs.values()]
-        self._tensors = [isinstance(type, TensorType) for type in self._types]
+        self._types: dict[Value, Type] = {v: around[v] for _, v in used} | dict(inputs)
+        self._tensors = {v: t for v, t in self._types.items() if isinstance(t, TensorType)}
         self._threads = limit()
         self._executors = Executors()
+        scope: dict[str, Any] = {"run_for": self._run_for}
+        exec(_source([i for i, _ in used], [v in self._tensors for v in self._types]), scope)
+        #: ``run(outer, *inputs)`` gives the outputs for these values, all in storage form.
+        self.run: Callable[..., list[Any]] = scope["run"]
 
-    def __call__(self, outer: Sequence[Any], *inputs: Any) -> list[Any]:
-        """The outputs for these values, all in storage form."""
-        values = [*(outer[i] for i in self._used), *inputs]
-        pairs = list(zip(values, self._tensors, strict=True))
-        key = tuple([value.shape if tensor else None for value, tensor in pairs])
-        executor = self._executors.get(key) or self._planned(key)
-        return executor.run([value.reshape(-1) if tensor else value for value, tensor in pairs])
+    def _run_for(self, shapes: Shapes) -> Callable[[list[Any]], list[Any]]:
+        """What runs tensors of these shapes, made now unless it is kept."""
+        return (self._executors.get(shapes) or self._planned(shapes)).run
 
-    def _planned(self, key: tuple[tuple[int, ...] | None, ...]) -> Executor:
+    def _planned(self, shapes: Shapes) -> Executor:
         from .plan import make_plan
 
-        types: dict[Value, Type] = {
-            value: TensorType(type.dtype, shape) if isinstance(type, TensorType) else type
-            for value, type, shape in zip(self._values, self._types, key, strict=True)
-        }
+        pairs = zip(self._tensors.items(), shapes, strict=True)
+        sized = {value: TensorType(type.dtype, shape) for (value, type), shape in pairs}
+        types, outputs = self._types | sized, self._graph.outputs
         with at_most(self._threads):
-            plan = make_plan(self._graph, types, self._graph.outputs, self._around, public=False)
-        return self._executors.add(key, plan)
+            plan = make_plan(self._graph, types, outputs, self._around, public=False, flat=False)
+        return self._executors.add(shapes, plan)
+
+
+def _source(used: Sequence[int], are_tensors: Sequence[bool]) -> str:
+    """A program as a Python function: of what a loop costs this is a large part.
+
+    ``used`` are positions in ``outer``; then come inputs. What ran last most often runs again.
+    """
+    count = len(are_tensors) - len(used)
+    names = [*(f"outer[{i}]" for i in used), *(f"i{i}" for i in range(count))]
+    shapes = "".join(f"{n}.shape, " for n, is_one in zip(names, are_tensors, strict=True) if is_one)
+    return "\n".join(
+        [
+            "last = None, None",
+            f"def run({', '.join(['outer', *names[len(used) :]])}):",
+            " global last",
+            f" shapes = ({shapes})",
+            " known, call = last",
+            " if shapes != known:",
+            "  call = run_for(shapes)",
+            "  last = shapes, call",
+            f" return call([{', '.join(names)}])",
+        ]
+    )

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Sequence
     from types import CodeType
 
-    from ..types import Shape
+    from ..types import Shape, Type
     from .plan import Step
 
     #: Flat storage buffers, and storage form (:mod:`minirt.data.values`) of what is no tensor.
@@ -48,8 +48,9 @@ class Executor:
         self._run = self._run_alone if plan.needs_memory else _Frame(plan, self._code).run
         #: ``run(inputs)`` computes the results: new arrays of public types, or lists and
         #: dicts of them, or all that in storage form if the plan says so. ``inputs`` are values of
-        #: the plan's input types, tensors as flat, C-contiguous, aligned storage buffers; they
-        #: are not written to. Raises ExecutionError with the node and its operand types.
+        #: the plan's input types, tensors as C-contiguous, aligned storage buffers, flat if
+        #: the plan says so; they are not written to. Raises ExecutionError with the node and its
+        #: operand types.
         self.run: Callable[[Buffers], list[Any]]
         self.run = self._run if plan.rest is None else self._run_on
         self._next = Executors(frames) if plan.rest else None
@@ -216,12 +217,16 @@ def _source(plan: Plan) -> str:
 
 
 class _Name(NamedTuple):
-    """A slot in the source. What it holds is ``flat``, ``fixed`` in memory, or as it comes."""
+    """A slot in the source. What it holds is ``flat``, ``fixed`` in memory, or as it comes.
+
+    An ``array`` that is known to come in a ``shape`` need not be put in that.
+    """
 
     text: str
     flat: bool = False
     fixed: bool = False
     array: bool = False
+    shape: Shape | None = None
 
     def shown(self, shape: Shape | None) -> str:
         """The slot as an array of ``shape``, for None as a flat one, if it is an array at all."""
@@ -229,14 +234,14 @@ class _Name(NamedTuple):
             return self.text if shape is None else _shaped_name(self.text, shape)
         if shape is None:
             return f"{self.text}.reshape(-1)" if self.array else self.text
-        if self.flat and len(shape) == 1:
+        if shape == self.shape or (self.flat and len(shape) == 1):
             return self.text
         return f"{self.text}.reshape({shape})"
 
 
 def _names(plan: Plan) -> list[_Name]:
     """The names of all slots, last of :data:`NOTHING`."""
-    names = [_Name(f"i{i}", flat=True) for i in range(len(plan.inputs))]
+    names = [_input_name(f"i{i}", type, plan.flat) for i, type in enumerate(plan.inputs)]
     allocated = dict(_allocated(plan))
     for i, type in enumerate(plan.results):
         array = isinstance(type, TensorType) and type.is_concrete and i not in allocated
@@ -247,6 +252,13 @@ def _names(plan: Plan) -> list[_Name]:
         else:
             names.append(_Name(f"b{i}", flat=True, fixed=True))
     return [*names, _Name("None")]
+
+
+def _input_name(text: str, type: Type, flat: bool) -> _Name:
+    if flat or not isinstance(type, TensorType):
+        return _Name(text, flat=True)
+    is_flat = len(type.shape or ()) == 1
+    return _Name(text, flat=is_flat, array=not is_flat, shape=type.shape)
 
 
 def _call(kernel: str, step: Step, names: list[_Name]) -> str:

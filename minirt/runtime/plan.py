@@ -126,7 +126,8 @@ class Plan:
     ``inputs`` and ``results`` are the types of the first slots, ``buffers`` the slots
     that follow; all those in the arena take ``arena_bytes`` together. Results are in
     ``public`` form, else in storage form. Those of a plan with a ``rest`` are for that, and
-    may be tensors of sizes that only a run can tell.
+    may be tensors of sizes that only a run can tell. Tensors come in ``flat``, else in their
+    shapes.
     """
 
     inputs: tuple[Type, ...]
@@ -135,6 +136,7 @@ class Plan:
     steps: tuple[Step, ...]
     arena_bytes: int
     public: bool = True
+    flat: bool = True
     rest: Rest | None = None
 
     @property
@@ -176,6 +178,7 @@ def make_plan(
     outputs: Sequence[Value],
     around: Mapping[Value, Type] | None = None,
     public: bool = True,
+    flat: bool = True,
 ) -> Plan:
     """Plan how to compute ``outputs``, any values of ``graph``, from inputs of these types.
 
@@ -188,7 +191,8 @@ def make_plan(
     types = known_types(graph, {**around, **input_types})
     calls = typed_calls(graph, types, outputs)
     if not calls.waiting:
-        return _Builder(inputs, types, calls.ready, outputs, public).plan()
+        plan = _Builder(inputs, types, calls.ready, outputs, public).plan()
+        return replace(plan, flat=flat)
     needed = calls.needed_later(types, outputs)
     made = [v for v in needed if v not in input_types]
     plan = _Builder(inputs, types, calls.ready, made, public=False).plan()
@@ -206,7 +210,7 @@ def make_plan(
         frozenset(v for node in calls.waiting for v in contents_of(node)),
         plan_rest,
     )
-    return replace(plan, rest=rest)
+    return replace(plan, flat=flat, rest=rest)
 
 
 class _Builder:
