@@ -79,9 +79,14 @@ _variadic("Min", arithmetic.smallest)
 
 
 @op("Clip", inplace=("input",))
+def clip_without_defaults(input, *, consumed_inputs, max, min):
+    """``input`` between two numbers, where None is no limit."""
+    return clip_to_attributes(input, max=max, min=min)
+
+
 @op("Clip", since=6, inplace=("input",))
 def clip_to_attributes(input, *, max, min):
-    """``input`` between two numbers; opset 1 has no limits by default, opset 6 those of float32."""
+    """``input`` between two numbers, by default those of the limits of float32."""
     low, high = -np.inf if min is None else min, np.inf if max is None else max
     return input.without_value(), lambda: elementwise(
         lambda x, out: np.clip(x, low, high, out=out), [input], [input]
