@@ -11,7 +11,7 @@ from ..dtypes import BY_NAME
 from ..errors import SchemaError, ShapeError, UnsupportedError
 from ..kernels.arrays import Shaped
 from ..kernels.regex import Regex
-from ..types import Dim, TensorType
+from ..types import Dim, TensorType, merge
 from .registry import op
 from .shapes import broadcast
 
@@ -57,8 +57,7 @@ def string_split(X, *, delimiter, maxsplit):
 
     def split(X, Z):
         parts = [cut(text) for text in X.flat]
-        if Z is not None:
-            Z[...] = np.reshape([len(part) for part in parts], Z.shape)
+        Z[...] = np.reshape([len(part) for part in parts], Z.shape)
         Y = np.full((X.size, max(map(len, parts), default=0)), "", object)
         for row, part in zip(Y, parts, strict=True):
             row[: len(part)] = part
@@ -103,14 +102,15 @@ def string_normalizer(X, *, case_change_action, is_case_sensitive, locale, stopw
         raise SchemaError(f"is_case_sensitive={is_case_sensitive} is neither 0 nor 1")
     if re.split("[-_.]", locale or "")[0].lower() in _OTHER_CAPITALS:
         raise UnsupportedError(f"locale={locale!r}, whose capitals are not those of Unicode")
-    if X.shape is not None and (len(X.shape) not in (1, 2) or X.shape[:-1] not in ((), (1,))):
-        raise ShapeError(f"X is {X}, but it must be a list of C strings or of shape 1 x C")
+    rows = () if X.shape is None or len(X.shape) == 1 else (1,)
+    Y = TensorType(X.dtype, None if X.shape is None else (*rows, Dim()))
+    if merge(X.without_value(), Y) is None:
+        raise ShapeError(f"X is {X}, but it must have the shape C or 1 x C")
     folded = str if is_case_sensitive else str.casefold
     stopped = set(map(folded, stopwords or ()))
 
     def run(X):
         kept = [change(text) for text in X.flat if folded(text) not in stopped] or [""]
-        return np.array(kept, object).reshape(*X.shape[:-1], -1)
+        return np.array(kept, object).reshape(*rows, -1)
 
-    Y = X if X.shape is None else X.with_shape(*X.shape[:-1], Dim())
     return Y, lambda: Shaped(run)
