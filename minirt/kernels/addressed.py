@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .overwrite import begin
 from .positions import element_positions, row_positions
 
 if TYPE_CHECKING:
@@ -66,14 +67,14 @@ def _gather(locate: Locate, row: int) -> Gather:
 def _scatter(locate: Locate, row: int, combine: np.ufunc | None) -> Scatter:
     def run(data: np.ndarray, indices: np.ndarray, updates: np.ndarray, out: np.ndarray) -> None:
         positions = locate(indices)
-        np.copyto(out, data)
+        updates = begin(data, updates, out).reshape(-1)
         if not updates.size:
             return
         if combine is None:
             _rows(out, row)[positions] = _rows(updates, row)
             return
         with np.errstate(all="ignore"):
-            _combine(combine, positions, row, updates.reshape(-1), out.reshape(-1))
+            _combine(combine, positions, row, updates, out.reshape(-1))
 
     return run
 
@@ -97,6 +98,6 @@ def _rows(array: np.ndarray, row: int) -> np.ndarray:
     flat, width = array.reshape(-1), row * array.itemsize
     if row == 1:
         return flat
-    return (
-        flat.reshape(-1, row) if array.dtype.hasobject or width > _WIDE else flat.view(f"V{width}")
-    )
+    if array.dtype.hasobject or width > _WIDE:
+        return flat.reshape(-1, row)
+    return flat.view(f"V{width}")

@@ -10,7 +10,7 @@ from .. import kernels
 from ..dtypes import Kind
 from ..errors import SchemaError, ShapeError, UnsupportedError
 from ..kernels.arrays import Shaped, computed
-from ..kernels.caches import write
+from ..kernels.overwrite import write_cache
 from ..types import Dim, TensorType
 from .fit import fit
 from .gather import element_axis
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _UFUNCS = {"add": np.add, "mul": np.multiply, "max": np.maximum, "min": np.minimum}
 
 
-@op("ScatterElements")
+@op("ScatterElements", inplace=("data",))
 def scatter_elements(data, indices, updates, *, axis, reduction):
     """``data`` with each of ``updates`` where its index says, along ``axis``.
 
@@ -43,7 +43,7 @@ def scatter_elements(data, indices, updates, *, axis, reduction):
     )
 
 
-@op("ScatterND")
+@op("ScatterND", inplace=("data",))
 def scatter_nd(data, indices, updates, *, reduction):
     """``data`` with each part of ``updates`` where a tuple along the last axis of ``indices`` says.
 
@@ -66,7 +66,7 @@ def scatter_nd(data, indices, updates, *, reduction):
     )
 
 
-@op("TensorScatter")
+@op("TensorScatter", inplace=("past_cache",))
 def tensor_scatter(past_cache, update, write_indices, *, axis, mode):
     """``past_cache`` with ``update`` in it, from where ``write_indices`` say along ``axis``.
 
@@ -90,7 +90,7 @@ def tensor_scatter(past_cache, update, write_indices, *, axis, mode):
         fit("write_indices", write_indices, batch, why=f" for past_cache {past_cache}")
     _check_length(update.shape[axis], past_cache.shape[axis])
     return output, lambda: Shaped(
-        write(past_cache.shape, update.shape[axis], axis, mode == "circular")
+        write_cache(past_cache.shape, update.shape[axis], axis, mode == "circular")
     )
 
 

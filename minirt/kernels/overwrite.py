@@ -1,4 +1,4 @@
-"""TensorScatter: entries written into a cache from where each element of the batch has got to."""
+"""Tensors of which a part is overwritten, perhaps in their own memory."""
 
 from __future__ import annotations
 
@@ -12,10 +12,20 @@ from .bounds import check_indices
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["write"]
+__all__ = ["begin", "write_cache"]
 
 
-def write(
+def begin(data: np.ndarray, updates: np.ndarray, out: np.ndarray) -> np.ndarray:
+    """Make ``out`` equal to ``data``, whose memory it may have; return updates to write there.
+
+    They have memory of their own: what is written changes none that is still to be read.
+    """
+    if not np.may_share_memory(data, out):
+        np.copyto(out, data)
+    return updates.copy() if np.may_share_memory(updates, out) else updates
+
+
+def write_cache(
     sizes: tuple[int, ...], count: int, axis: int, circular: bool
 ) -> Callable[[np.ndarray, np.ndarray, np.ndarray | None, np.ndarray], None]:
     """``run(cache, update, starts, out)``: the cache with ``count`` entries of the update.
@@ -35,9 +45,8 @@ def write(
             starts = starts % max(length, 1)
         else:
             check_indices("write_indices", starts, 0, length - count)
-        np.copyto(out, cache)
+        source = begin(cache, update, out).reshape(batch, before, count, after)
         target = out.reshape(batch, before, length, after)
-        source = update.reshape(batch, before, count, after)
         for entry, start in enumerate(starts.tolist()):
             fitting = min(count, length - start)
             target[entry, :, start : start + fitting] = source[entry, :, :fitting]
