@@ -45,7 +45,7 @@ def check(storage, shape, order):
 
 
 @pytest.mark.parametrize("storage", STORAGES, ids=str)
-@settings(deadline=None)  # kernels are compiled
+@settings(deadline=None, max_examples=40)  # kernels are compiled
 @given(case=orders(4, st.sampled_from([0, 1, 2, 3, 7, 8, 16, 17])))
 def test_any_order(storage, case):
     check(storage, *case)

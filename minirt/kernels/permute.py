@@ -16,6 +16,7 @@ import numpy as np
 from ..jit import helper, kernel
 from ..jit.tiles import tile_lanes, transpose_tile
 from .axes import merged_axes
+from .runs import as_codes, move_runs, place
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -28,20 +29,6 @@ __all__ = ["transpose"]
 _STRIP = 4
 #: Elements of a line that are moved before the next one's, so that they stay in the cache.
 _PART = 512
-
-
-@helper
-def _place(index, outer):
-    """Where the planes of these indices on the axes of ``outer`` begin in source and result.
-
-    ``outer`` has for each axis its size and its two steps.
-    """
-    from_, to = 0, 0
-    for axis in range(outer.size - 3, -1, -3):
-        index, at = divmod(index, outer[axis])
-        from_ += at * outer[axis + 1]
-        to += at * outer[axis + 2]
-    return from_, to
 
 
 @helper
@@ -87,25 +74,11 @@ def transpose_planes(
     Planes of a stack lie ``from_plane`` and ``to_plane`` elements apart.
     """
     for stack in range(stacks):
-        from_, to = _place(stack, outer)
+        from_, to = place(stack, outer)
         for _ in range(planes):
             _transpose_plane(src, from_, from_step, dst, to, to_step, rows, columns)
             from_ += from_plane
             to += to_plane
-
-
-@kernel(whole=("src", "dst", "outer"))
-def move_runs(src, dst, outer, stacks, count, from_step, run):
-    """The result from front to back: in each stack ``count`` runs, ``from_step`` apart."""
-    to = 0
-    for stack in range(stacks):
-        from_ = _place(stack, outer)[0]
-        for _ in range(count):
-            line, target = src[from_ : from_ + run], dst[to : to + run]
-            for i in range(run):
-                target[i] = line[i]
-            from_ += from_step
-            to += run
 
 
 def transpose(storage: np.dtype, shape: Sequence[int], order: Sequence[int]) -> Run:
@@ -119,9 +92,9 @@ def transpose(storage: np.dtype, shape: Sequence[int], order: Sequence[int]) -> 
     if storage.hasobject:
         moved = [sizes[axis] for axis in order]
         return lambda src, dst: np.copyto(dst.reshape(moved), src.reshape(sizes).transpose(order))
-    code = np.dtype(f"u{min(storage.itemsize, 8)}")
-    if storage.itemsize > 8:
-        sizes, order = [*sizes, storage.itemsize // 8], [*order, len(order)]
+    code, width = as_codes(storage)
+    if width > 1:
+        sizes, order = [*sizes, width], [*order, len(order)]
     run: Run = _bind(code, sizes, order)
     if storage.kind != "c":
         return run
@@ -143,8 +116,7 @@ def _bind(code: np.dtype, sizes: list[int], order: list[int]) -> Any:
     count = prod(sizes)
     if columns.from_step == 1:
         *outer, lines = axes
-        run = lines.size, lines.from_step, columns.size
-        return move_runs.bind(code, code, *_stacks(outer), *run, size=count)
+        return move_runs.bind(code, code, *_stacks(outer), 0, 0, *lines, columns.size, size=count)
     rows = next(axis for axis in axes if axis.from_step == 1)
     axes.remove(rows)
     *outer, planes = axes or [_Axis(1, 0, 0)]

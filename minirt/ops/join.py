@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from functools import partial
+from math import prod
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
+from .. import kernels
 from ..errors import SchemaError, ShapeError
 from ..kernels.arrays import Shaped
 from ..types import Dim, TensorType, contradiction, merge
@@ -28,6 +30,10 @@ if TYPE_CHECKING:
 
     from ..graph import Graph, Node
     from ..types import Shape
+    from .registry import Run
+
+#: Elements of a run from which on NumPy copies it as fast: it takes long to begin with one.
+_LONG = 64
 
 
 # Joining
@@ -42,7 +48,7 @@ def concat(*inputs, axis):
     output = TensorType(inputs[0].dtype, joined_shape(inputs, axis))
     if len(inputs) == 1:
         return output, Alias("inputs")
-    return output, lambda: Shaped(partial(_concatenate, axis))
+    return output, lambda: _joining(output, axis, [type.shape[axis] for type in inputs])
 
 
 def joined_shape(inputs: Sequence[TensorType], axis: int) -> Shape | None:
@@ -68,6 +74,22 @@ def _without_size(type: TensorType, axis: int) -> TensorType:
     if type.shape is None:
         return type.without_value()
     return type.with_shape(*(Dim() if i == axis else dim for i, dim in enumerate(type.shape)))
+
+
+def _joining(output: TensorType, axis: int, sizes: Sequence[int]) -> Run:
+    lines, runs = _lines(output, axis, sizes)
+    if lines == 1 or max(runs) > _LONG or output.dtype.storage.hasobject:
+        return Shaped(partial(_concatenate, axis))
+    run: Run = kernels.join(output.dtype.storage, lines, runs)
+    return run
+
+
+def _lines(type: TensorType, axis: int, sizes: Sequence[int]) -> tuple[int, list[int]]:
+    """How many lines there are before ``axis``, and the elements that ``sizes`` are of each."""
+    shape = cast("tuple[int, ...]", type.shape)
+    axis = normalized_axis(axis, len(shape))
+    inner = prod(shape[axis + 1 :])
+    return prod(shape[:axis]), [inner * size for size in sizes]
 
 
 def _concatenate(axis: int, *arrays: np.ndarray) -> None:
@@ -117,7 +139,7 @@ def _split(input: TensorType, split: TensorType | None, axis: int, count: int, *
     )
     if count == 1:
         return types, Alias("input")
-    return types, lambda: Shaped(partial(_copy_parts, axis, cast("Sequence[int]", sizes)))
+    return types, lambda: _taking_apart(input, axis, cast("Sequence[int]", sizes))
 
 
 def _parts(input: TensorType, axis: int, count: int, even: bool) -> Sequence[int | Dim]:
@@ -145,6 +167,14 @@ def _said(input: TensorType, axis: int, count: int, split: TensorType) -> Sequen
     if min(sizes) < 0 or (isinstance(size, int) and sum(sizes) != size):
         raise ShapeError(f"split={sizes} does not divide axis {axis} of input {input}")
     return sizes
+
+
+def _taking_apart(input: TensorType, axis: int, sizes: Sequence[int]) -> Run:
+    lines, runs = _lines(input, axis, sizes)
+    if lines == 1 or max(runs) > _LONG or input.dtype.storage.hasobject:
+        return Shaped(partial(_copy_parts, axis, sizes))
+    run: Run = kernels.take_apart(input.dtype.storage, lines, runs)
+    return run
 
 
 def _copy_parts(axis: int, sizes: Sequence[int], data: np.ndarray, *outputs: np.ndarray) -> None:
@@ -237,8 +267,10 @@ def _repeated(output: TensorType, sizes: Sequence[int], repeats: Sequence[int]):
     """``output``, which has ``input``, of these ``sizes``, so many times along each axis."""
     if all(count == 1 for count in repeats):
         return output, Alias("input")
-    groups = _merged(sizes, repeats)
-    return output, lambda: Shaped(partial(_repeat, groups))
+    groups, storage = _merged(sizes, repeats), output.dtype.storage
+    if storage.hasobject or not output.size:
+        return output, lambda: Shaped(partial(_broadcast, groups))
+    return output, lambda: kernels.repeat(storage, *zip(*groups, strict=True))
 
 
 def _merged(sizes: Sequence[int], repeats: Sequence[int]) -> list[tuple[int, int]]:
@@ -255,18 +287,6 @@ def _merged(sizes: Sequence[int], repeats: Sequence[int]) -> list[tuple[int, int
     return groups
 
 
-def _repeat(groups: Sequence[tuple[int, int]], data: np.ndarray, out: np.ndarray) -> None:
-    """Write once what is repeated, then double what is there, from the last axis to the first."""
-    if not out.size:
-        return
-    out = out.reshape([n for group in groups for n in group])
-    first = (0, slice(None)) * len(groups)
-    out[first] = data.reshape([size for _, size in groups])
-    for axis in range(len(groups))[::-1]:
-        here = out[first[: 2 * axis]]
-        here = np.moveaxis(here, axis, 0)
-        done, count = 1, groups[axis][0]
-        while done < count:
-            more = min(done, count - done)
-            here[done : done + more] = here[:more]
-            done += more
+def _broadcast(groups: Sequence[tuple[int, int]], data: np.ndarray, out: np.ndarray) -> None:
+    out = out.reshape([number for group in groups for number in group])
+    np.copyto(out, data.reshape([number for _, size in groups for number in (1, size)]))
