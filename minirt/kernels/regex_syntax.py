@@ -129,6 +129,8 @@ class _Parser:
         self.names: set[str] = set()
         #: Where a repetition ends that may not be repeated itself.
         self.repeated = -1
+        #: Instructions of all parts so far.
+        self.length = 0
 
     def program(self) -> Program:
         while self.at < len(self.pattern):
@@ -183,9 +185,13 @@ class _Parser:
         )
 
     def _add(self, *code: Take | Look | Jump, repeats: int = 1) -> None:
-        if len(code) > _LONGEST:
-            raise UnsupportedError(f"pattern {self.pattern!r} takes more than {_LONGEST} steps")
+        self._lengthen(len(code))
         self.groups[-1].parts.append(_Part(code, repeats))
+
+    def _lengthen(self, count: int) -> None:
+        self.length += count
+        if self.length > _LONGEST:
+            raise UnsupportedError(f"pattern {self.pattern!r} takes more than {_LONGEST} steps")
 
     def _take(self, members: Set) -> None:
         self._add(Take(members))
@@ -222,6 +228,7 @@ class _Parser:
         group = self.groups.pop()
         self.flags = group.flags
         part = group.whole()
+        self.length -= len(part.code)
         self._add(*part.code, repeats=part.repeats)
 
     # Repetitions
@@ -250,8 +257,8 @@ class _Parser:
         if repeats > _MOST_REPEATS:
             self._fail(f"there are more than {_MOST_REPEATS} repetitions within each other")
         copies = least + (1 if most is None else most - least)
-        if len(code) * copies > _LONGEST:
-            raise UnsupportedError(f"pattern {self.pattern!r} takes more than {_LONGEST} steps")
+        self._lengthen(len(code) * (copies - 1))
+        self.length -= len(code) * copies
         optional = (Jump((1, len(code) + 1)), *code)
         if most is None:
             optional = (Jump((1, len(code) + 2)), *code, Jump((-len(code) - 1,)))
