@@ -26,7 +26,7 @@ def divide(a: np.ndarray, b: np.ndarray, out: np.ndarray) -> None:
     elif out.dtype.kind == "u":
         np.floor_divide(a, b, out=out)
     else:
-        np.floor_divide(a - np.fmod(a, b), b, out=out)
+        kernels.divide_integers(a, b, out)
 
 
 def power(x: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:

@@ -86,7 +86,7 @@ def computed(
 
 
 #: Elements of a block: what is computed for one stays in the cache.
-_BLOCK = 16 << 10
+_BLOCK = 32 << 10
 
 
 def elementwise(
@@ -97,15 +97,13 @@ def elementwise(
     """As :func:`computed`, of a function that makes each element of elements in the same place.
 
     ``operands`` are tensors that are broadcast, ``results`` have the shape that comes of it. What
-    has to be converted is, block by block, in the cache. Nothing warns of overflow and the like.
+    has to be widened is, block by block, in the cache. Nothing warns of overflow and the like.
     """
-    function = np.errstate(all="ignore")(function)
-    whole = computed(function, operands, results)
-    size = results[0].size or 0
-    if whole.function is function or size <= _BLOCK:
-        return whole
-    types = (*operands, *results)
-    shapes = _merged([() if type is None else type.shape or () for type in types])
+    quiet = np.errstate(all="ignore")
+    types, size = (*operands, *results), results[0].size or 0
+    if size <= _BLOCK or not any(t and _is_widened(t.dtype) for t in types):
+        return Shaped(quiet(computed(function, operands, results).function))
+    shapes = _merged([() if t is None else t.shape or () for t in types])
     rows = shapes[-1][0]
     step = max(1, _BLOCK * rows // size)
 
@@ -126,9 +124,13 @@ def elementwise(
         ]
         for start in range(0, rows, step):
             compute = block if start + step <= rows else rest
-            compute(*(v if v is None or len(v) == 1 else v[start : start + step] for v in views))
+            compute(*[v if v is None or len(v) == 1 else v[start : start + step] for v in views])
 
-    return Shaped(run)
+    return Shaped(quiet(run))
+
+
+def _is_widened(dtype: DType) -> bool:
+    return number_dtype(dtype).itemsize > dtype.storage.itemsize
 
 
 def _merged(shapes: Sequence[Sequence[Any]]) -> list[tuple[int, ...]]:
