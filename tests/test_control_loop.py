@@ -8,7 +8,7 @@ import pytest
 from control_models import conditional, loop, scan, untyped
 
 import minirt
-from minirt.errors import ExecutionError
+from minirt.errors import ExecutionError, SchemaError
 from models import session
 
 T, F = np.array(True), np.array(False)
@@ -313,3 +313,23 @@ def test_a_session_runs_on_after_an_error():
         with pytest.raises(ExecutionError):
             s.run([count(4), x])
         assert s.run([count(3), x])[0].tolist() == [1, 2, 3]
+
+
+# Interfaces
+
+
+def test_initializers_that_old_files_list_as_inputs_of_a_body():
+    """Before IR version 4 they had to."""
+    text = """<ir_version: 3, opset_import: ["": 8]>
+    main (int64 n, float[2] x) => (float[2] y) {
+        y = Loop (n, , x) <body: graph = b (int64 i, bool c, float[2] v, float[2] w)
+            => (bool c, float[2] u) <float[2] w = {5, 6}> { u = Add(v, w) }>
+    }"""
+    s = minirt.load(onnx.parser.parse_model(text))
+    assert s.run([count(3), X])[0].tolist() == [16, 20]
+
+
+def test_more_outputs_than_the_body_makes():
+    with pytest.raises(SchemaError) as error:
+        minirt.load(untyped("int64 n", "y z", loop("n, ", "i, c", "", "c, i", "y, z")))
+    assert str(error.value) == "Loop (node 0): has 2 outputs, but its subgraphs make 1"

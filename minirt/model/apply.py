@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from ..errors import MinirtError, UnsupportedError
+from ..errors import MinirtError, SchemaError, UnsupportedError
 from ..graph import Graph
 from ..ops import registry
 from ..ops.checks import check_operand_types, type_name
@@ -56,8 +56,7 @@ def apply(
         raise
     types = types if isinstance(types, tuple) else (types,)
     if len(types) < len(node.outputs):
-        message = f"only {len(types)} of {len(node.outputs)} outputs are implemented"
-        raise _not_implemented(node, message).located(node.location)
+        raise _too_few(node, len(types)).located(node.location)
     if how is not None and not isinstance(how, Alias):
         # It is computed, even if its type was made from one that carries contents.
         types = tuple(t.without_value() if isinstance(t, TensorType) else t for t in types)
@@ -68,6 +67,13 @@ def _bound(attribute: Any, body: Callable[[Graph], Body] | None) -> Any:
     if body is not None and isinstance(attribute, list):
         return [_bound(item, body) for item in attribute]
     return body(attribute) if body is not None and isinstance(attribute, Graph) else attribute
+
+
+def _too_few(node: Node, made: int) -> MinirtError:
+    """The error for a node that has more outputs than are made."""
+    if any(node.subgraphs()):
+        return SchemaError(f"has {len(node.outputs)} outputs, but its subgraphs make {made}")
+    return _not_implemented(node, f"only {made} of {len(node.outputs)} outputs are implemented")
 
 
 def _not_implemented(node: Node, message: str) -> UnsupportedError:

@@ -267,7 +267,12 @@ class Body:
     @property
     def inputs(self) -> tuple[Type | None, ...]:
         """The types of the inputs as the file declares them, None where it does not."""
-        return tuple(value.type for value in self.graph.inputs)
+        return tuple(value.type for value in self._parameters)
+
+    @property
+    def _parameters(self) -> list[Value]:
+        """The inputs without a default: files of old IR versions list initializers as inputs."""
+        return [v for v in self.graph.inputs if v not in self.graph.initializers]
 
     def types(self, *inputs: Type | None) -> tuple[Type, ...]:
         """The types of what the subgraph makes of inputs of these types."""
@@ -280,13 +285,13 @@ class Body:
 
     def input_types(self, *inputs: Type | None) -> dict[Value, Type]:
         """The types of the inputs, those that the file declares where None is given."""
-        graph = self.graph
-        if len(inputs) != len(graph.inputs):
-            message = f"subgraph {graph.name!r} has {len(graph.inputs)} inputs, not {len(inputs)}"
+        values, name = self._parameters, self.graph.name
+        if len(inputs) != len(values):
+            message = f"subgraph {name!r} has {len(values)} inputs, not {len(inputs)}"
             raise SchemaError(message)
         types = {
             value: value.type if type is None else self._given(value, type)
-            for value, type in zip(graph.inputs, inputs, strict=True)
+            for value, type in zip(values, inputs, strict=True)
         }
         return {value: type for value, type in types.items() if type is not None}
 
