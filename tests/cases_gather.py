@@ -101,6 +101,7 @@ CASES = [
         (X, INT64([LOW]), {}, ExecutionError, f"indices[0] = {LOW} is not in"),
         (X[:, :0], INT64([0]), {"axis": 1}, ExecutionError, "indices[0] = 0 names nothing"),
         (X[:, :0], INT64([3]), {}, ExecutionError, "indices[0] = 3 is not in [-3, 2]"),
+        (X[:0], INT64([4]), {"axis": 1}, ExecutionError, "indices[0] = 4 is not in [-4, 3]"),
         (TABLE, np.where(MANY == 7, 50, MANY), {}, ExecutionError, " = 50 is not in [-50, 49]"),
         (TABLE, np.where(MANY == 7, -51, MANY), {}, ExecutionError, " = -51 is not in [-50, 49]"),
         (TABLE, np.where(MANY == 7, LOW, MANY), {}, ExecutionError, f" = {LOW} is not in"),
