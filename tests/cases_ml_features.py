@@ -132,6 +132,9 @@ CASES = [
             (np.float64([0.1, 0.5, NAN, math.inf, -1]), 0.1),
             (np.int32([-1, 0, 1, 2]), 0.5),
             (INT64([LOW, -1, 0, 1, HIGH]), 0.0),
+            (INT64([2**53, 2**53 + 1, 2**53 - 1]), 2.0**53),
+            (INT64([LOW, HIGH]), 1e30),
+            (np.int32([-1, 0]), -math.inf),
         )
     ),
     Case("Binarizer", (F32([-1, 0, 1]),), F32([0, 0, 1]), domain=ML),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import floor, isfinite
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -50,8 +51,9 @@ def binarizer(X, *, threshold):
 
     https://onnx.ai/onnx/operators/onnx_aionnxml_Binarizer.html
     """
-    # In float64, as NumPy compares integers of 64 bits too.
-    bound = np.float64(threshold)
+    # An integer of 64 bits is not compared as float64, in which it might be the threshold.
+    exact = X.dtype.is_integer and isfinite(threshold)
+    bound = floor(threshold) if exact else np.float64(threshold)
     return X.without_value(), lambda: Shaped(lambda X, Y: np.copyto(Y, np.greater(X, bound)))
 
 
