@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+
 import numpy as np
 import pytest
 
@@ -73,6 +75,29 @@ def test_blocks_are_aligned_and_together_the_whole(size: int) -> None:
     assert not (starts % ALIGNMENT).any()
     assert starts.tolist() == [0, *np.cumsum(dst[starts])[:-1].tolist()]
     assert dst.sum() == size
+
+
+@pytest.mark.parametrize("thread", range(3))
+def test_each_thread_begins_with_its_own_share(monkeypatch, thread: int) -> None:
+    """Its processor has that in its caches. Here one thread makes all, share after share."""
+
+    class Alone:
+        def run(self, function: int, table: ctypes.Array) -> None:
+            kind = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_size_t)
+            kind(function)(ctypes.addressof(table), thread)
+
+    @kernel(whole=("count",))
+    def number(dst, count):
+        count[0] += 1
+        for i in range(dst.size):
+            dst[i] = count[0]
+
+    monkeypatch.setattr(launcher, "workers", Alone)
+    dst, count = np.zeros(6 * ALIGNMENT - 1, I8), np.zeros(1, I8)
+    number.bind(I8, I8, size=dst.size, threads=3)(dst, count)
+    made = [(thread * 2 + i) % 6 for i in range(6)]  # two blocks in each share
+    assert np.argsort(dst[::ALIGNMENT]).tolist() == made
+    assert (dst == dst[::ALIGNMENT].repeat(ALIGNMENT)[: dst.size]).all()
 
 
 @pytest.mark.parametrize("size", [1, 2, 7, ALIGNMENT, 4 * ALIGNMENT + 3, 50_001])

@@ -105,15 +105,15 @@ def test_one_processor_needs_no_workers(monkeypatch, crew: Workers) -> None:
     table = (ctypes.c_uint64 * 1)(4)
     _notes.clear()
     alone.run(ctypes.cast(_noted, ctypes.c_void_p).value, table)
-    assert (alone._started, _notes) == (0, [4])
+    assert (alone._started, _notes) == (0, [(4, 0)])
 
 
-_notes: list[int] = []
+_notes: list[tuple[int, int]] = []
 
 
-@ctypes.CFUNCTYPE(None, ctypes.POINTER(ctypes.c_uint64))
-def _noted(table) -> None:
-    _notes.append(table[0])
+@ctypes.CFUNCTYPE(None, ctypes.POINTER(ctypes.c_uint64), ctypes.c_uint64)
+def _noted(table, thread) -> None:
+    _notes.append((table[0], thread))
 
 
 @pytest.mark.parametrize("error", [RuntimeError("can't start new thread"), MemoryError()])

@@ -5,7 +5,8 @@ the threads run is the very code of the serial call. Between the workers, who kn
 functions, and the kernel, whose arguments are laid out as Numba likes them, stands a
 *trampoline*: a few instructions, made once for each layout of arguments. Every thread runs
 it on one table of 64-bit words; it takes blocks, and calls the kernel for them, until none
-is left.
+is left. It begins with its own share, the same at each launch: what is still in the caches of
+its processor from the last one need not come from another's.
 """
 
 from __future__ import annotations
@@ -38,11 +39,12 @@ ALIGNMENT = 512
 PAYS = 6 << 20
 #: Elements of a block, at most: a few tens of microseconds of work.
 _LARGEST_BLOCK = 256 << 10
-#: More would balance better, but each begins with a microsecond of waiting for memory.
+#: At least: more would balance better, but each begins with a microsecond of waiting for memory.
 _BLOCKS_A_THREAD = 2
 
-# The words before those of the arguments; workers look at the first.
-_THREADS, _NEXT, _KERNEL, _SIZE, _BLOCK, _FAILED, _HEADER = range(7)
+# The words before those of the arguments; workers look at the first. After the arguments, where
+# the next block of each thread's share starts.
+_THREADS, _KERNEL, _SIZE, _SHARE, _BLOCK, _FAILED, _HEADER = range(7)
 
 
 @dataclass(frozen=True)
@@ -92,17 +94,19 @@ class Launch:
         self, address: int, slots: Sequence[Slot], arguments: Sequence[Any], size: int, threads: int
     ) -> None:
         self._trampoline = _trampoline(tuple(map(_canonical, slots)))[1]
-        block = min(-(-size // (threads * _BLOCKS_A_THREAD)), _LARGEST_BLOCK)
-        block = -(-block // ALIGNMENT) * ALIGNMENT
+        blocks = max(-(-size // (threads * _LARGEST_BLOCK)), _BLOCKS_A_THREAD)
+        block = -(-size // (threads * blocks * ALIGNMENT)) * ALIGNMENT
+        share = blocks * block
         self._bound = arguments  # keeps their memory
         self._given: list[tuple[int, int]] = []
-        table = np.zeros(_HEADER + sum(slot.words for slot in slots), np.uint64)
-        table[:_HEADER] = min(threads, -(-size // block)), 0, address, size, block, 0
-        at = _HEADER
+        used, at = min(threads, -(-size // block)), _HEADER
+        table = np.zeros(at + sum(slot.words for slot in slots) + used, np.uint64)
+        table[:at] = used, address, size, share, block, 0
+        table[-used:] = np.arange(used) * share
         for slot, argument in zip(slots, arguments, strict=True):
             self._enter(table, at, slot, argument)
             at += slot.words
-        self._table, self._words = table.tobytes(), ctypes.c_uint64 * at
+        self._table, self._words = table.tobytes(), ctypes.c_uint64 * table.size
 
     def _enter(self, table: np.ndarray, at: int, slot: Slot, argument: Any) -> None:
         if not isinstance(slot.type, types.Array):
@@ -148,13 +152,14 @@ def _trampoline(layout: tuple[Slot, ...]) -> tuple[Any, int]:
 def _make_trampoline(layout: tuple[Slot, ...]) -> tuple[Any, int]:
     context = cpu_target.target_context
     name = f"minirt.trampoline.{next(_serial)}"
-    pointer = context.get_value_type(types.CPointer(types.intp))
+    word = context.get_value_type(types.intp)
     with global_compiler_lock:
         library = context.codegen().create_library(name)
         module = library.create_ir_module(name)
-        function = ir.Function(module, ir.FunctionType(ir.VoidType(), [pointer]), name)
+        kind = ir.FunctionType(ir.VoidType(), [word.as_pointer(), word])
+        function = ir.Function(module, kind, name)
         builder = ir.IRBuilder(function.append_basic_block())
-        _Trampoline(context, builder, function.args[0]).write(layout)
+        _Trampoline(context, builder, function.args[0]).write(layout, function.args[1])
         library.add_ir_module(module)
         library.finalize()
         return library, library.get_pointer_to_function(name)
@@ -173,21 +178,40 @@ class _Trampoline:
     def read(self, index: int) -> ir.Value:
         return self.builder.load(self.word(index))
 
-    def write(self, layout: tuple[Slot, ...]) -> None:
-        """Take blocks until none is left."""
-        b = self.builder
-        size, block = self.read(_SIZE), self.read(_BLOCK)
+    def write(self, layout: tuple[Slot, ...], thread: ir.Value) -> None:
+        """Take the blocks of this thread's share, then those of the next, until none is left."""
+        b, one, entry = self.builder, self.intp(1), self.builder.block
+        threads, size = self.read(_THREADS), self.read(_SIZE)
+        share, end = (b.append_basic_block() for _ in range(2))
+        b.branch(share)
+        b.position_at_end(share)
+        owner, tried = b.phi(self.intp), b.phi(self.intp)
+        self.take(layout, owner, size)
+        following = b.add(owner, one)
+        wrapped = b.select(b.icmp_signed("<", following, threads), following, self.intp(0))
+        for phi, first, then in ((owner, thread, wrapped), (tried, one, b.add(tried, one))):
+            phi.add_incoming(first, entry)
+            phi.add_incoming(then, b.block)
+        b.cbranch(b.icmp_signed("<", tried, threads), share, end)
+        b.position_at_end(end)
+        b.ret_void()
+
+    def take(self, layout: tuple[Slot, ...], owner: ir.Value, size: ir.Value) -> None:
+        """Take blocks of one thread's share until none is left."""
+        b, block = self.builder, self.read(_BLOCK)
+        last = b.mul(b.add(owner, self.intp(1)), self.read(_SHARE))
+        last = b.select(b.icmp_signed("<", last, size), last, size)
+        counters = self.word(_HEADER + sum(slot.words for slot in layout))
         again, some, none = (b.append_basic_block() for _ in range(3))
         b.branch(again)
         b.position_at_end(again)
-        start = b.atomic_rmw("add", self.word(_NEXT), block, "monotonic")
-        rest = b.sub(size, start)
+        start = b.atomic_rmw("add", b.gep(counters, [owner]), block, "monotonic")
+        rest = b.sub(last, start)
         b.cbranch(b.icmp_signed(">", rest, self.intp(0)), some, none)
         b.position_at_end(some)
         self.call(layout, start, b.select(b.icmp_signed("<", block, rest), block, rest))
         b.branch(again)
         b.position_at_end(none)
-        b.ret_void()
 
     def call(self, layout: tuple[Slot, ...], start: ir.Value, size: ir.Value) -> None:
         """Call the kernel for ``size`` elements from ``start`` on; note if it fails."""

@@ -41,7 +41,7 @@ _SPINS = 2000
 #: offered work, and in the upper half, if one of them was last seen on the processor of this
 #: thread, the number of that processor and 1.
 _CODE = """
-%worker = type {{ i64, ptr, ptr, ptr, ptr, i64 }}
+%worker = type {{ i64, ptr, ptr, ptr, ptr, i64, i64 }}
 
 define internal i64 @place() {{
   %cpu = {getcpu}
@@ -74,6 +74,7 @@ define void @minirt.work(ptr %worker) {{
   %wake.at = getelementptr %worker, ptr %worker, i64 0, i32 3
   %done.at = getelementptr %worker, ptr %worker, i64 0, i32 4
   %place.at = getelementptr %worker, ptr %worker, i64 0, i32 5
+  %index.at = getelementptr %worker, ptr %worker, i64 0, i32 6
   %wake = load ptr, ptr %wake.at
   %done = load ptr, ptr %done.at
   br label %idle
@@ -87,7 +88,8 @@ idle:
 busy:
   %function = load ptr, ptr %function.at
   %table = load ptr, ptr %table.at
-  call void %function(ptr %table)
+  %index = load i64, ptr %index.at
+  call void %function(ptr %table, i64 %index)
   call void {release}(ptr %done)
   br label %idle
 }}
@@ -119,17 +121,19 @@ offer:
   %table.at = getelementptr %worker, ptr %helper, i64 0, i32 2
   %wake.at = getelementptr %worker, ptr %helper, i64 0, i32 3
   %place.at = getelementptr %worker, ptr %helper, i64 0, i32 5
+  %index.at = getelementptr %worker, ptr %helper, i64 0, i32 6
   %there = load atomic i64, ptr %place.at monotonic, align 8
   %is_here = icmp eq i64 %there, %here
   %shared.next = select i1 %is_here, i64 %here, i64 %shared
   store ptr %function, ptr %function.at
   store ptr %table, ptr %table.at
+  store i64 %size.next, ptr %index.at
   store atomic i64 1, ptr %helper release, align 8
   %wake = load ptr, ptr %wake.at
   call void {release}(ptr %wake)
   br label %claims
 work:
-  call void %function(ptr %table)
+  call void %function(ptr %table, i64 0)
   br label %ends
 ends:
   %j = phi i64 [ 0, %work ], [ %j.next, %withdraw ], [ %j.next, %await ]
@@ -160,7 +164,7 @@ class _Worker(ctypes.Structure):
     """A worker in memory, as the code above knows it, and its thread as the system knows it.
 
     ``wake`` and ``done`` are two of Python's locks; ``place`` is the processor on which it
-    last woke up, counted from 1.
+    last woke up, counted from 1; ``index`` is its number in the launch that it works for.
     """
 
     _fields_ = (
@@ -170,6 +174,7 @@ class _Worker(ctypes.Structure):
         ("wake", ctypes.c_void_p),
         ("done", ctypes.c_void_p),
         ("place", ctypes.c_int64),
+        ("index", ctypes.c_int64),
         ("thread", ctypes.c_int64),
     )
 
@@ -184,11 +189,11 @@ class Workers:
         self._started = 0
 
     def run(self, function: int, table: Any) -> None:
-        """Call the native ``void function(word *table)`` from several threads at once.
+        """Call the native ``void function(word *table, word thread)`` from several threads at once.
 
-        ``table`` is a ctypes array of words; the first says how many threads, this one among
-        them. There may be fewer: the function is called once at least, and shares out its
-        work itself. All calls have ended when this returns.
+        ``table`` is a ctypes array of words; the first says how many threads. This one has
+        number 0, the others count from 1. There may be fewer: the function is called once at
+        least, and shares out its work itself. All calls have ended when this returns.
         """
         wanted = min(table[0] - 1, self._most)
         while self._started < wanted and self._start():
