@@ -13,6 +13,7 @@ __all__ = ["Contender", "Quartiles", "interleave", "ratio"]
 
 _SAMPLE = 1e-3  # seconds that one reading of the clock spans, at least
 _LONG = 20e-3  # seconds of a call that finds nothing in the caches that the last one left
+_PAUSE = 10e-3  # seconds in which a busy thread shows
 _FAR = 4  # times as slow as the first contender: a few rounds tell all there is to know
 _FEW = 3
 
@@ -39,7 +40,7 @@ class Quartiles(NamedTuple):
 def interleave(contenders: Mapping[str, Contender], rounds: int) -> dict[str, np.ndarray]:
     """Seconds a call for each round: A, B, C, A, B, C ...
 
-    A sample follows an untimed call, so that the caches hold what they would in a loop of
+    A sample follows as many untimed calls, so that the caches hold what they would in a loop of
     such calls. A contender far behind the first takes part in the first rounds only. All
     are expected to have run before.
     """
@@ -75,11 +76,24 @@ def _sample(contender: Contender, estimate: float) -> float:
     calls = max(1, round(_SAMPLE / max(estimate, 1e-7)))
     run = contender.run
     if estimate < _LONG:
-        run()
+        for _ in range(calls):
+            run()
     start = time.perf_counter()
     for _ in range(calls):
         run()
     seconds = (time.perf_counter() - start) / calls
     if contender.spins:
-        time.sleep(0.03)  # until its threads have gone to sleep: they would slow down the next
+        _wait_for_silence()
     return seconds
+
+
+def _wait_for_silence() -> None:
+    """Until no thread of this process is busy: those of a peer would slow down the next.
+
+    ONNX Runtime's look for work for 40 milliseconds before they go to sleep.
+    """
+    busy = _PAUSE
+    while busy > _PAUSE / 10:
+        start = time.process_time()
+        time.sleep(_PAUSE)
+        busy = time.process_time() - start
