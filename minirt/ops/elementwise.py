@@ -11,6 +11,7 @@ A function is called as NumPy's are, ``function(a, b, out)``, over arrays of num
 from __future__ import annotations
 
 import inspect
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from .. import kernels
@@ -81,16 +82,19 @@ def scalar(name: str, function: str, *parameters: str, operand: str = "X") -> No
 def map_scalar(function: str, x: TensorType, *parameters: float) -> Run:
     """The kernel that applies ``function`` to elements of a float type."""
     real = number_dtype(x.dtype)
-    if real == x.dtype.storage:
-        run: Run = kernels.map_scalar(function, real, x.size, *parameters)
-        return run
-    runs: dict[int, Callable[..., None]] = {}
 
+    @cache
+    def bound(size: int) -> Callable[..., None]:
+        run: Callable[..., None] = kernels.map_scalar(function, real, size, *parameters)
+        return run
+
+    run = bound(x.size or 0)
+    if real == x.dtype.storage:
+        return run
+
+    # Blocks have another size; what was bound is compiled.
     def apply(numbers: np.ndarray, out: np.ndarray) -> None:
-        size = numbers.size  # of a block, or of the rest
-        if size not in runs:
-            runs[size] = kernels.map_scalar(function, real, size, *parameters)
-        runs[size](numbers.reshape(-1), out.reshape(-1))
+        bound(numbers.size)(numbers.reshape(-1), out.reshape(-1))
 
     return elementwise(apply, [x], [x])
 
