@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy_operators import reduction
 from onnx import TensorProto, defs
-from operators import temporary  # noqa: F401
+from operators import bare, temporary  # noqa: F401
 from protos import graph as graph_of
 from protos import model, node, value
 
@@ -20,6 +20,8 @@ from minirt.passes.check import check
 from minirt.passes.expand import expand
 from minirt.passes.upgrade import upgrade as upgrade_graph
 from minirt.types import TensorType
+
+pytestmark = pytest.mark.usefixtures("bare")
 
 FLOAT, DOUBLE, INT64, BOOL = (
     getattr(TensorProto, name) for name in ("FLOAT", "DOUBLE", "INT64", "BOOL")
@@ -222,7 +224,6 @@ def test_bodies_are_expanded_to_any_depth():
     assert [n.opset for n in graph.nodes] == [18] * 5 + [22] * 2 + [24] * 5 + [28]
 
 
-@pytest.mark.usefixtures("temporary")
 def test_types_go_through_bodies():
     """LogSoftmax depends on the type of what others in the loss make."""
     for name in ("Reshape", "Transpose", "ReduceMax", "ReduceSum", "Sub", "Exp", "Log"):
@@ -249,7 +250,6 @@ def value_type(described: str):
 # Upgrades
 
 
-@pytest.mark.usefixtures("temporary")
 def test_nodes_of_a_body_are_upgraded():
     """Softmax-13 uses ReduceMax with an attribute for what is an operand today."""
 
@@ -286,7 +286,6 @@ def test_nodes_of_a_body_are_upgraded():
     assert "NegativeLogLikelihoodLoss" not in ops(expanded(*loss, opset=13, inputs=inputs))
 
 
-@pytest.mark.usefixtures("temporary")
 def test_an_operator_may_consist_of_upgrades():
     """Then old nodes run by ONNX's definition of the newest version."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from onnx import TensorProto, helper, parser
-from operators import temporary  # noqa: F401
+from operators import bare, temporary  # noqa: F401
 from protos import graph, model, node, untyped, value
 
 import minirt
@@ -15,6 +15,8 @@ from minirt.ops.registry import op
 from minirt.passes.check import check
 from minirt.passes.expand import expand
 from minirt.passes.inline import recapture
+
+pytestmark = pytest.mark.usefixtures("bare")
 
 FLOAT, INT64, BOOL = TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL
 CONDITION = value("c", BOOL, [])
@@ -188,7 +190,6 @@ def test_a_subgraph_of_the_node_becomes_part_of_the_body():
     assert body.captures == [loaded.inputs[0]]
 
 
-@pytest.mark.usefixtures("temporary")
 def test_a_subgraph_of_a_node_that_has_an_operator():
     op("SequenceMap")(lambda *sequences, body: (sequences[0], None))
     each = mapped([node("Neg", "e", "d")], [value("d", FLOAT)])

@@ -8,7 +8,7 @@ from pathlib import Path
 import onnx
 import pytest
 from canonical import canonical
-from operators import temporary  # noqa: F401
+from operators import bare, temporary  # noqa: F401
 from schema_operators import register_all
 
 from minirt.conformance import suite_directory
@@ -19,6 +19,8 @@ from minirt.model.typed import infer_types
 from minirt.passes.check import check
 from minirt.passes.expand import expand
 from minirt.passes.upgrade import upgrade
+
+pytestmark = pytest.mark.usefixtures("bare")
 
 pytestmark = pytest.mark.slow
 
@@ -54,7 +56,6 @@ def test_a_node_becomes_what_onnx_makes_of_it():
     assert len(operators) >= 48
 
 
-@pytest.mark.usefixtures("temporary")
 def test_every_function_is_expanded_where_types_are_known():
     """Of all models, among them 64 of which onnx's own inliner does not know enough types."""
     register_all()

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy_operators import binary, reduction, softmax, unary
 from onnx import TensorProto, helper, parser
-from operators import temporary  # noqa: F401
+from operators import bare, temporary  # noqa: F401
 from protos import graph, model, node, value
 
 import minirt
@@ -19,6 +19,8 @@ from minirt.model import typed
 from minirt.model.load import load_graph
 from minirt.ops.registry import op
 from minirt.session import Session
+
+pytestmark = pytest.mark.usefixtures("bare")
 
 FLOAT, INT64 = TensorProto.FLOAT, TensorProto.INT64
 
@@ -40,7 +42,6 @@ def for_softmax():
 # Runs
 
 
-@pytest.mark.usefixtures("temporary")
 def test_a_model_runs_by_bodies():
     for_softmax()
     x = np.random.default_rng(1).normal(size=(2, 3, 4)).astype(np.float32)
@@ -55,7 +56,6 @@ def test_a_model_runs_by_bodies():
     assert np.array_equal(highest, x.max(1, keepdims=True))
 
 
-@pytest.mark.usefixtures("temporary")
 def test_an_operator_of_its_own_wins():
     for_softmax()
     unary("Softmax", np.negative)
@@ -112,7 +112,6 @@ def test_a_body_that_ignores_an_attribute_is_not_taken():
 # Inference
 
 
-@pytest.mark.usefixtures("temporary")
 def test_inference_goes_through_bodies_and_leaves_them_out():
     for_softmax()
     proto = model(
@@ -132,7 +131,6 @@ def test_inference_goes_through_bodies_and_leaves_them_out():
     assert str(minirt.infer(proto, {"x": [2, None]}).outputs[0].type) == "float[2,3]"
 
 
-@pytest.mark.usefixtures("temporary")
 def test_what_a_file_declares_is_held_against_bodies():
     for_softmax()
     wrong = [value("y", FLOAT, [2])]
@@ -294,7 +292,6 @@ def test_what_is_missing_in_a_model_that_is_wrong(tmp_path):
         ),
     ],
 )
-@pytest.mark.usefixtures("temporary")
 def test_faults(bad, message):
     op("Greater")(lambda A, B: (A, None))
     op("RandomUniformLike")(lambda input: (input, None))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from onnx import TensorProto, TypeProto, helper
-from operators import temporary  # noqa: F401
+from operators import bare, temporary  # noqa: F401
 from protos import model, node, value
 
 from minirt.dtypes import BY_NAME, TABLE, Kind
@@ -15,6 +15,8 @@ from minirt.ops.registry import Alias, op, upgrade
 from minirt.passes.check import check
 from minirt.passes.upgrade import upgrade as upgrade_graph
 from minirt.types import TensorType
+
+pytestmark = pytest.mark.usefixtures("bare")
 
 FLOAT = TensorType(BY_NAME["float"], (2,))
 
@@ -112,7 +114,6 @@ def test_containers_of_unknown_elements(make):
     assert str(result(single("Identity", unknown))) == f"{kind}(?)"
 
 
-@pytest.mark.usefixtures("temporary")
 def test_a_type_that_no_version_allows():
     @op("ConvInteger")
     def conv_integer(x, w, x_zero_point, w_zero_point, **_):
@@ -123,7 +124,6 @@ def test_a_type_that_no_version_allows():
     )
 
 
-@pytest.mark.usefixtures("temporary")
 def test_operands_of_one_type_variable_agree():
     @op("Where")
     def where(condition, X, Y):
@@ -136,7 +136,6 @@ def test_operands_of_one_type_variable_agree():
     )
 
 
-@pytest.mark.usefixtures("temporary")
 def test_variadic_operands_agree_unless_they_are_independent():
     @op("Max")
     def maximum(*data_0):
@@ -158,7 +157,6 @@ def test_variadic_operands_agree_unless_they_are_independent():
 # How an operator's function is called
 
 
-@pytest.mark.usefixtures("temporary")
 def test_operands_by_position_and_attributes_by_name():
     calls = []
 
@@ -199,7 +197,6 @@ def test_operands_by_position_and_attributes_by_name():
     assert results[0] == ((x.type,), Alias("input"))
 
 
-@pytest.mark.usefixtures("temporary")
 def test_outputs_that_the_node_omits_do_no_harm():
     @op("Dropout")
     def dropout(data, ratio, training_mode, *, seed):
@@ -215,7 +212,6 @@ def test_outputs_that_the_node_omits_do_no_harm():
     assert found("y _") == {"x": "float[2]", "y": "float[2]"}
 
 
-@pytest.mark.usefixtures("temporary")
 def test_outputs_that_the_operator_does_not_make():
     @op("Dropout")
     def dropout(data, ratio, training_mode, *, seed):
@@ -228,7 +224,6 @@ def test_outputs_that_the_operator_does_not_make():
     assert (error.value.op, error.value.opset) == ("Dropout", 21)
 
 
-@pytest.mark.usefixtures("temporary")
 def test_errors_of_an_operator_are_located():
     @op("Relu")
     def relu(X):
@@ -254,7 +249,6 @@ def test_a_node_without_an_operator():
     assert (error.value.op, error.value.opset) == ("NoSuchOp", 21)
 
 
-@pytest.mark.usefixtures("temporary")
 def test_operators_of_minirts_own_need_no_schema():
     @op("Twice", domain="minirt")
     def twice(x, *, factor):
@@ -278,7 +272,6 @@ def test_operators_of_minirts_own_need_no_schema():
 # Types of nodes that have been upgraded
 
 
-@pytest.mark.usefixtures("temporary")
 def test_after_an_upgrade_operands_are_checked_by_name():
     @op("Squeeze")
     def squeeze(data, axes):
@@ -307,7 +300,6 @@ def test_after_an_upgrade_operands_are_checked_by_name():
         squeezed("float", "float")
 
 
-@pytest.mark.usefixtures("temporary")
 def test_an_operator_that_took_the_place_of_another_has_its_types_checked():
     @op("ScatterElements")
     def scatter_elements(data, indices, updates, *, axis, reduction):

@@ -5,11 +5,14 @@ from __future__ import annotations
 import onnx
 import pytest
 from onnx import TensorProto, helper
+from operators import bare, temporary  # noqa: F401
 from protos import graph, model, node, value
 
 import minirt
 from minirt.dtypes import TABLE
 from minirt.model.load import load_graph, read_graph
+
+pytestmark = pytest.mark.usefixtures("bare")
 
 BOOL = TensorProto.BOOL
 
