@@ -15,7 +15,7 @@ from .shapes import addressable, axes_operand, integers, length, normalized_axes
 from .slices import zero
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Iterator, Sequence
 
     from ..graph import Graph, Node
 
@@ -95,8 +95,8 @@ def _(node: Node, graph: Graph) -> None:
 
 
 def _check_mode(mode: str) -> None:
-    if mode != "constant" and mode not in _SOURCES:
-        raise SchemaError(f"mode={mode!r} is none of constant, {', '.join(_SOURCES)}")
+    if mode not in _MODES:
+        raise SchemaError(f"mode={mode!r} is none of {', '.join(_MODES)}")
 
 
 def _padded(
@@ -120,7 +120,9 @@ def _padded(
     axes = list(map(_axis, cast("Sequence[int]", data.shape), widths))
     if mode != "constant" and output.size and any(axis.low == axis.high for axis in axes):
         raise ShapeError(f"pads={list(pads)} leave nothing of data {data} for mode={mode!r}")
-    return output, lambda: Shaped(partial(_write, axes, mode, default))
+    sizes = cast("Sequence[int]", output.shape)
+    borders = list(_borders(axes, sizes, mode)) if output.size else []
+    return output, lambda: Shaped(partial(_write, axes, borders, mode, default))
 
 
 def _size(size: int | Dim, width: tuple[int, int], data: TensorType) -> int | Dim:
@@ -157,30 +159,70 @@ def _axis(size: int, width: tuple[int, int]) -> _Axis:
 
 # The kernel
 
-#: Which of ``count`` elements stands at each place before and after them.
-_SOURCES: dict[str, Callable[[np.ndarray, int], np.ndarray]] = {
-    "reflect": lambda place, count: np.abs((place + count - 1) % max(2 * count - 2, 1) - count + 1),
-    "edge": lambda place, count: np.clip(place, 0, count - 1),
-    "wrap": lambda place, count: place % count,
-}
+
+def _constant(begin: int, end: int, size: int) -> Iterator[tuple[slice, slice]]:
+    yield slice(0, begin), slice(0)
+    yield slice(end, size), slice(0)
 
 
-def _write(axes: Sequence[_Axis], mode: str, default: Any, data: np.ndarray, *rest: Any) -> None:
+def _edge(begin: int, end: int, size: int) -> Iterator[tuple[slice, slice]]:
+    yield slice(0, begin), slice(begin, begin + 1)
+    yield slice(end, size), slice(end - 1, end)
+
+
+def _reflect(begin: int, end: int, size: int) -> Iterator[tuple[slice, slice]]:
+    mirrored = end - begin - 1
+    before, after = min(mirrored, begin), min(mirrored, size - end)
+    yield slice(begin - before, begin), slice(begin + before, begin, -1)
+    last = end - 2 - after
+    yield slice(end, end + after), slice(end - 2, None if last < 0 else last, -1)
+    yield from _repeated(begin - before, end + after, size, max(2 * mirrored, 1))
+
+
+def _wrap(begin: int, end: int, size: int) -> Iterator[tuple[slice, slice]]:
+    yield from _repeated(begin, end, size, end - begin)
+
+
+def _repeated(begin: int, end: int, size: int, period: int) -> Iterator[tuple[slice, slice]]:
+    """From whole periods, of which there are more each time."""
+    while begin > 0:
+        shift = (end - begin) // period * period
+        first = max(begin - shift, 0)
+        yield slice(first, begin), slice(first + shift, begin + shift)
+        begin = first
+    while end < size:
+        shift = (end - begin) // period * period
+        last = min(end + shift, size)
+        yield slice(end, last), slice(end - shift, last - shift)
+        end = last
+
+
+#: For each mode how an axis of ``size`` is filled outside of ``begin`` to ``end``: pairs of slices
+#: in order, what is filled, and what is there by then that stands there too.
+_MODES = {"constant": _constant, "reflect": _reflect, "edge": _edge, "wrap": _wrap}
+
+
+def _borders(axes: Sequence[_Axis], shape: Sequence[int], mode: str) -> Iterator[tuple[Any, Any]]:
+    """The same for all axes: around what is there along the axes before, and will be after."""
+    for number, axis in enumerate(axes):
+        before = (slice(None),) * number
+        after = tuple(later.core for later in axes[number + 1 :])
+        for border, source in _MODES[mode](axis.core.start, axis.core.stop, shape[number]):
+            if border.start < border.stop:
+                yield (*before, border, *after), (*before, source, *after)
+
+
+def _write(
+    axes: Sequence[_Axis],
+    borders: Sequence[tuple[Any, Any]],
+    mode: str,
+    default: Any,
+    data: np.ndarray,
+    *rest: Any,
+) -> None:
     """``rest`` is the operand with the constant, if there is such an operand, and the output."""
     *given, out = rest
+    np.copyto(out[tuple(axis.core for axis in axes)], data[tuple(axis.kept for axis in axes)])
     constant = default if not given or given[0] is None else given[0].reshape(-1)[0]
-    window = out[tuple(axis.core for axis in axes)]
-    np.copyto(window, data[tuple(axis.kept for axis in axes)])
-    for number, axis in enumerate(axes):
-        # Around what is there along the axes before, and will be along those after.
-        places = (slice(None),) * number
-        window = out[(*places, slice(None), *(later.core for later in axes[number + 1 :]))]
-        for border in (slice(0, axis.front), slice(axis.core.stop, out.shape[number])):
-            if border.start == border.stop:
-                continue
-            if mode == "constant":
-                window[(*places, border)] = constant
-            else:
-                place = np.arange(border.start, border.stop) - axis.front
-                source = axis.front + _SOURCES[mode](place, axis.high - axis.low)
-                window[(*places, border)] = window.take(source, number)
+    for border, source in borders:
+        out[border] = constant if mode == "constant" else out[source]
