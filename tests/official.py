@@ -17,6 +17,10 @@ from onnx.backend.test import BackendTest
 from minirt.backend import Backend
 from minirt.conformance.expected import read_expected
 
+#: What the runner cannot judge: draws at random, data that is rounded at each step, and lists in
+#: lists, which it takes for arrays.
+EXCLUDED = r"^test_(bernoulli|attention_4d_causal_fp16|loop16_seq_none)"
+
 XFAIL = Path(__file__).parent / "conformance/xfail.txt"
 
 
@@ -31,6 +35,7 @@ class Strict(Backend):
 def main() -> None:
     runner = BackendTest(Strict, __name__)
     runner.include("_cpu$")
+    runner.exclude(EXCLUDED)
     runner.xfail(f"^(?:{'|'.join(['nothing', *read_expected(XFAIL)])})_cpu$")
     suite = runner.test_suite
     result = unittest.TextTestRunner(stream=io.StringIO(), verbosity=0).run(suite)

@@ -263,6 +263,21 @@ def test_other_bits_are_excused_under_ulp_alone_and_only_if_near(tmp_path, liste
     assert run(far).status == run(far, ulp=0).status == "failed"
 
 
+def test_data_rounded_at_each_step_is_excused_only_if_near(tmp_path, listed):
+    def half_case(name, codes_off):
+        expected = np.float16(1) + codes_off * np.finfo(np.float16).eps
+        data = {"input_0": np.array([1.0]), "output_0": np.float16([expected])}
+        return write_case(tmp_path / name, cast_model("DOUBLE", "FLOAT16", 1), data)
+
+    near, far = half_case("near", 2), half_case("far", 3)
+    assert run(near).status == "failed"
+    for path, status in ((near, "skipped"), (far, "failed")):
+        listed(path, "steps")
+        assert [run(path, ulp=ulp).status for ulp in (None, 0, 1)] == [status] * 3
+    assert run(far, ulp=2).status == "failed"
+    assert run(far, ulp=3).status == "passed"
+
+
 def test_the_digest_is_over_operators_and_outputs(tmp_path):
     def of(name, model=None, output=ONE, other=ONE):
         model = model or cast_model("DOUBLE", "FLOAT", 1)
@@ -288,7 +303,7 @@ def test_the_digest_is_over_operators_and_outputs(tmp_path):
 
 def test_the_list_is_well_formed():
     groups = json.loads(Path(superseded.__file__).with_name("superseded.json").read_text())
-    assert {group["kind"] for group in groups} == {"value", "bits", "model"}
+    assert {group["kind"] for group in groups} == {"value", "bits", "steps", "model"}
     codes = [code for group in groups for code in group["cases"]]
     assert len(codes) == len(set(codes)) == len(superseded._entries())
     assert all(group["reason"] for group in groups)

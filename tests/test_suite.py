@@ -23,6 +23,17 @@ PARTS = 16
 CASES = 2036
 
 
+#: Their data is rounded to 16 bits at each step; superseded.json says so.
+ROUNDED = {
+    f"test_attention_4d_{name}{expanded}"
+    for name in (
+        *("attn_mask_causal_bf16", "causal_bf16", "causal_fp16"),
+        *("causal_padded_kv_bf16", "padded_kv_bf16"),
+    )
+    for expanded in ("", "_expanded")
+}
+
+
 def faults(report):
     return {result.case.name: result.reason for result in report.failed}
 
@@ -32,7 +43,8 @@ def test_every_case_of_the_suite_passes_or_fails_as_expected(part):
     cases = find_cases([suite_directory()])
     expected = read_expected(XFAIL)
     results = [expect(result, expected) for result in run_cases(cases[part::PARTS])]
-    assert {r.case.name: r.reason for r in results if r.status in ("failed", "skipped")} == {}
+    assert {r.case.name: r.reason for r in results if r.status == "failed"} == {}
+    assert {r.case.name for r in results if r.status == "skipped"} <= ROUNDED
 
 
 def test_expected_failures_are_cases_of_operators_that_are_not_there():
@@ -41,7 +53,7 @@ def test_expected_failures_are_cases_of_operators_that_are_not_there():
     expected = read_expected(XFAIL, names)
     assert [line for line in expected.items() if not line[1].startswith("not built yet: ")] == []
     readme = ROOT.joinpath("README.md").read_text("utf-8")
-    assert stated_count(readme) == (len(names) - len(expected), len(names))
+    assert stated_count(readme) == (len(names - expected.keys() - ROUNDED), len(names))
 
 
 def test_test_cc():
