@@ -20,9 +20,7 @@ from minirt.passes.check import check
 from minirt.passes.expand import expand
 from minirt.passes.upgrade import upgrade
 
-pytestmark = pytest.mark.usefixtures("bare")
-
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.usefixtures("bare"), pytest.mark.slow]
 
 
 def read(model) -> Graph:

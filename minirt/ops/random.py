@@ -164,7 +164,7 @@ def multinomial(input, *, dtype, sample_size, seed):
         _require(input, input < np.inf, "no log-probability")
         numbers = _generator(seed).random_sample(output.shape)
         for row, (logits, points) in enumerate(zip(input, numbers, strict=True)):
-            output[row] = _columns(logits.astype(np.float64), points, row)
+            output[row] = _columns(np.asarray(logits, np.float64), points, row)
 
     return result, lambda: computed(draw, (input,), (result,))
 
