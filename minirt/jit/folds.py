@@ -1,4 +1,4 @@
-"""Sums and maxima in vector registers, in one order on every processor."""
+"""Sums, products and extremes in vector registers, in one order on every processor."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     #: ``combine(builder, a, b)`` of two vectors
     Combine = Callable[[ir.IRBuilder, ir.Value, ir.Value], ir.Value]
 
-__all__ = ["LANES", "largest_of_lanes", "sum_of_lanes"]
+__all__ = ["LANES", "largest_of_lanes", "product_of_lanes", "smallest_of_lanes", "sum_of_lanes"]
 
 #: Partial results: as many as keep the adders of all processors busy.
 LANES = 32
@@ -36,32 +36,57 @@ def sum_of_lanes(typingctx, array, start, stop):
 
 @intrinsic
 def largest_of_lanes(typingctx, array, start, stop):
-    """The largest of array[start:stop], as :func:`sum_of_lanes`; NaN is passed over."""
-
-    def combine(builder, a, b):
-        return builder.select(builder.fcmp_ordered(">", b, a), b, a)
-
-    return _fold(array, -math.inf, combine)
+    """The largest of array[start:stop], or a NaN if there is one; see :func:`sum_of_lanes`."""
+    return _fold(array, -math.inf, _picker(">"))
 
 
-def _fold(array: types.Type, neutral: float, combine: Combine) -> Any:
+@intrinsic
+def smallest_of_lanes(typingctx, array, start, stop):
+    """The smallest of array[start:stop], or a NaN if there is one; see :func:`sum_of_lanes`."""
+    return _fold(array, math.inf, _picker("<"))
+
+
+@intrinsic
+def product_of_lanes(typingctx, array, start, stop):
+    """The product of array[start:stop] in float64; see :func:`sum_of_lanes`."""
+    return _fold(array, 1.0, lambda builder, a, b: builder.fmul(a, b), types.float64)
+
+
+def _picker(relation: str) -> Combine:
+    """b where it stands in this relation to a, or is NaN; else a."""
+
+    def pick(builder: ir.IRBuilder, a: ir.Value, b: ir.Value) -> ir.Value:
+        nearer, nan = builder.fcmp_ordered(relation, b, a), builder.fcmp_unordered("uno", b, b)
+        return builder.select(builder.or_(nearer, nan), b, a)
+
+    return pick
+
+
+def _fold(
+    array: types.Type, neutral: float, combine: Combine, carrier: types.Type | None = None
+) -> Any:
+    """The intrinsic that combines elements, in ``carrier`` if that is wider than they are."""
     if not isinstance(array, types.Array) or not isinstance(array.dtype, types.Float):
         return None
+
+    result = carrier or array.dtype
 
     def generate(context, builder, signature, arguments):
         _, start, stop = arguments
         data = context.make_array(array)(context, builder, arguments[0]).data
         vector = ir.VectorType(context.get_data_type(array.dtype), LANES)
-        lanes = cgutils.alloca_once_value(builder, ir.Constant(vector, [neutral] * LANES))
+        wide = ir.VectorType(context.get_data_type(result), LANES)
+        lanes = cgutils.alloca_once_value(builder, ir.Constant(wide, [neutral] * LANES))
         step = ir.Constant(start.type, LANES)
         with cgutils.for_range_slice(builder, start, stop, step) as (index, _):
             place = builder.bitcast(builder.gep(data, [index]), vector.as_pointer())
             block = builder.load(place)
             block.align = context.get_abi_sizeof(vector.element)
+            block = builder.fpext(block, wide) if wide != vector else block
             builder.store(combine(builder, builder.load(lanes), block), lanes)
         return _halve(builder, builder.load(lanes), combine)
 
-    return array.dtype(array, types.intp, types.intp), generate
+    return result(array, types.intp, types.intp), generate
 
 
 def _halve(builder: ir.IRBuilder, lanes: ir.Value, combine: Combine) -> ir.Value:

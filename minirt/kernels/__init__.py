@@ -11,6 +11,7 @@ from ..lazy import lazy
 
 #: Which module has which name.
 _HOMES = {
+    "chooser": "choice",
     "convert": "cast",
     "convert_from_packed": "packed",
     "convert_to_packed": "packed",
@@ -19,7 +20,7 @@ _HOMES = {
     "repeat": "runs",
     "take_apart": "runs",
     "transpose": "permute",
-    "add_up": "sums",
+    "fold": "folds",
     "hardmax": "softmaxes",
     "log_softmax": "softmaxes",
     "softmax": "softmaxes",

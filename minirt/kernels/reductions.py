@@ -44,13 +44,14 @@ _quiet = np.errstate(all="ignore")
 def sums(dtype: np.dtype, shape: Sequence[int], axes: tuple[int, ...], count: int = 1) -> Run:
     """Sums; those of floats are divided by ``count``."""
     if dtype.kind == "f":
-        run = kernels.add_up(dtype, shape, axes, count)
-        return lambda x, out: run(x.reshape(-1), out.reshape(-1))
+        return _fold("sum", dtype, shape, axes, count)
     return _by_ufunc(np.add, dtype, axes)
 
 
 def products(dtype: np.dtype, shape: Sequence[int], axes: tuple[int, ...]) -> Run:
     """Products."""
+    if dtype.kind == "f":
+        return _fold("product", dtype, shape, axes)
     return _by_ufunc(np.multiply, dtype, axes)
 
 
@@ -58,6 +59,8 @@ def maxima(dtype: np.dtype, shape: Sequence[int], axes: tuple[int, ...]) -> Run:
     """The largest, NaN if there is one; of nothing, the lowest value that there is."""
     if not prod(shape):
         return lambda x, out: out.fill(_limits(dtype)[0])
+    if dtype.kind == "f":
+        return _fold("largest", dtype, shape, axes)
     return _by_ufunc(np.maximum, dtype, axes)
 
 
@@ -65,7 +68,16 @@ def minima(dtype: np.dtype, shape: Sequence[int], axes: tuple[int, ...]) -> Run:
     """The smallest, NaN if there is one; of nothing, the highest value that there is."""
     if not prod(shape):
         return lambda x, out: out.fill(_limits(dtype)[1])
+    if dtype.kind == "f":
+        return _fold("smallest", dtype, shape, axes)
     return _by_ufunc(np.minimum, dtype, axes)
+
+
+def _fold(
+    name: str, dtype: np.dtype, shape: Sequence[int], axes: tuple[int, ...], count: int = 1
+) -> Run:
+    run = kernels.fold(name, dtype, shape, axes, count)
+    return lambda x, out: run(x.reshape(-1), out.reshape(-1))
 
 
 def _by_ufunc(combine: np.ufunc, dtype: np.dtype, axes: tuple[int, ...]) -> Run:

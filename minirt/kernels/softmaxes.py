@@ -11,7 +11,7 @@ from ..jit import call, helper, kernel
 from ..jit.folds import LANES, largest_of_lanes
 from ..jit.lanes import select
 from .elementary import exp
-from .sums import sum_of_line
+from .folds import sum_of_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -112,7 +112,7 @@ def normalize_columns(x, out, count, inner, e_to, logarithm):
 
 @helper
 def _largest(line):
-    """The largest element; NaN is passed over, as it makes a sum of NaN anyway."""
+    """The largest element; a NaN may be passed over, as it makes a sum of NaN anyway."""
     stop = line.size // LANES * LANES
     found = largest_of_lanes(line, 0, stop)
     for i in range(stop, line.size):

@@ -1,4 +1,4 @@
-"""Sums of floats along axes."""
+"""Sums, products and extremes of floats along axes."""
 
 from __future__ import annotations
 
@@ -9,12 +9,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..jit import helper, kernel
-from ..jit.folds import LANES, sum_of_lanes
+from ..jit.folds import (
+    LANES,
+    largest_of_lanes,
+    product_of_lanes,
+    smallest_of_lanes,
+    sum_of_lanes,
+)
+from ..jit.lanes import select
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-__all__ = ["add_up", "sum_of_line"]
+__all__ = ["fold", "sum_of_line"]
 
 #: Elements summed in their own type, before float64 takes over: a multiple of the lanes.
 _BLOCK = 64 * LANES
@@ -24,18 +31,19 @@ _ROWS, _COLUMNS = 64, 1024
 _NOTHING = -0.0
 
 
-def add_up(
-    dtype: np.dtype, shape: Sequence[int], axes: Sequence[int], count: int = 1
+def fold(
+    name: str, dtype: np.dtype, shape: Sequence[int], axes: Sequence[int], count: int = 1
 ) -> Callable[[np.ndarray, np.ndarray], None]:
-    """``run(x, out)``: sums along ``axes`` of ``x``, divided by ``count``.
+    """``run(x, out)``: what elements along ``axes`` of ``x`` make, always in the same order.
 
-    Both are flat buffers of ``dtype``, float32 or float64, and ``x`` has ``shape``. Short parts
-    are summed in this type and their sums in float64, always in the same order.
+    ``name`` is "sum", for sums divided by ``count``, "product", "largest" or "smallest"; the last
+    two are NaN if there is one. Both are flat buffers of ``dtype``, float32 or float64, and ``x``
+    has ``shape``. Sums of short parts are added in float64, and products multiplied.
     """
     steps = list(_steps(shape, axes)) or [(prod(shape), 1, 1)]
     divisors = [1.0] * (len(steps) - 1) + [float(count)]
     runs = [
-        add_lines.bind(dtype, dtype, *step[1:], divisor, size=1)
+        _KERNELS[name].bind(dtype, dtype, *step[1:], divisor, size=1)
         for step, divisor in zip(steps, divisors, strict=True)
     ]
     sizes = [outer * inner for outer, _, inner in steps[:-1]]
@@ -65,7 +73,7 @@ def _steps(shape: Sequence[int], axes: Sequence[int]) -> Iterator[tuple[int, int
 
 
 @kernel(whole=("x", "out"))
-def add_lines(x, out, count, inner, divisor):
+def add(x, out, count, inner, divisor):
     """out[b, j] = sum over i of x[b, i, j], with ``count`` rows i of ``inner`` elements j."""
     if count == 0:
         out[:] = 0.0 / divisor
@@ -108,3 +116,76 @@ def _columns(x, start, count, inner, part, total):
                 part[j] += row[j]
         for j in range(part.size):
             total[j] += part[j]
+
+
+@kernel(whole=("x", "out"))
+def multiply(x, out, count, inner, divisor):
+    """As :func:`add`: products in float64, without the divisor."""
+    if inner == 1:
+        for line in range(out.size):
+            stop = line * count + count // LANES * LANES
+            total = product_of_lanes(x, line * count, stop)
+            for i in range(stop, (line + 1) * count):
+                total *= x[i]
+            out[line] = total
+    else:
+        total = np.empty(inner)
+        for block in range(out.size // max(inner, 1)):
+            total[:] = 1
+            for i in range(count):
+                row = x[(block * count + i) * inner :][:inner]
+                for j in range(inner):
+                    total[j] *= row[j]
+            out[block * inner : (block + 1) * inner] = total
+
+
+@kernel(whole=("x", "out"))
+def take_largest(x, out, count, inner, divisor):
+    """As :func:`add`: the largest of at least one element."""
+    if inner == 1:
+        for line in range(out.size):
+            stop = line * count + count // LANES * LANES
+            found = largest_of_lanes(x, line * count, stop)
+            for i in range(stop, (line + 1) * count):
+                found = _larger(found, x[i])
+            out[line] = found
+    else:
+        _pick_from_rows(x, out, count, inner, _larger)
+
+
+@kernel(whole=("x", "out"))
+def take_smallest(x, out, count, inner, divisor):
+    """As :func:`add`: the smallest of at least one element."""
+    if inner == 1:
+        for line in range(out.size):
+            stop = line * count + count // LANES * LANES
+            found = smallest_of_lanes(x, line * count, stop)
+            for i in range(stop, (line + 1) * count):
+                found = _smaller(found, x[i])
+            out[line] = found
+    else:
+        _pick_from_rows(x, out, count, inner, _smaller)
+
+
+@helper
+def _larger(a, b):
+    return select(b > a or b != b, b, a)
+
+
+@helper
+def _smaller(a, b):
+    return select(b < a or b != b, b, a)
+
+
+@helper
+def _pick_from_rows(x, out, count, inner, pick):
+    for block in range(out.size // max(inner, 1)):
+        result = out[block * inner :][:inner]
+        result[:] = x[block * count * inner :][:inner]
+        for i in range(1, count):
+            row = x[(block * count + i) * inner :][:inner]
+            for j in range(inner):
+                result[j] = pick(result[j], row[j])
+
+
+_KERNELS = {"sum": add, "product": multiply, "largest": take_largest, "smallest": take_smallest}
