@@ -107,7 +107,7 @@ CASES = [
     ),
     Case(
         "NonMaxSuppression",
-        (BOXES[:, 2:], F32([[[math.nan, -math.inf, 0]]]), MOST, F32(1)),
+        (BOXES[:, 2:], np.uint32([[[0x7F80_0001, 0xFF80_0000, 0]]]).view(F32), MOST, F32(1)),
         INT64([[0, 0, 2], [0, 0, 1], [0, 0, 0]]),
         id="not numbers",
     ),

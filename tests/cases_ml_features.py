@@ -129,6 +129,7 @@ CASES = [
         Case("Binarizer", (x,), binarize, {"threshold": threshold}, domain=ML, elementwise=True)
         for x, threshold in (
             (F32([0.1, 0.5, NAN, math.inf, -1]), 0.1),
+            (np.uint32([0x7F80_0001, 0x3F80_0000]).view(F32), 0.5),
             (np.float64([0.1, 0.5, NAN, math.inf, -1]), 0.1),
             (np.int32([-1, 0, 1, 2]), 0.5),
             (INT64([LOW, -1, 0, 1, HIGH]), 0.0),

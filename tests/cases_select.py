@@ -84,6 +84,8 @@ X = elements(np.float32, 3, 4, 5)
 CONDITION = np.array([True, False, True])
 NAN, INF = math.nan, math.inf
 OFF_ON = np.float32([2, 5])
+#: A NaN that sets a flag where it is computed with, 1, a quiet one, and 0.
+SIGNALLING = np.uint32([0x7F80_0001, 0x3F80_0000, 0x7FC0_0000, 0]).view(np.float32)
 INDICES = np.int64([[0, 3, -1], [-4, 4, -5]])
 
 
@@ -140,6 +142,8 @@ CASES = [
         ("fractions", (F32([0.9, -0.9, -1.9, 2.5, -3.9, 3, -4]), F32(3.7), OFF_ON), {}),
         ("no numbers", (F32([NAN, INF, -INF, 1e30, 1]), INT64(3), OFF_ON), {}),
         ("halves", (np.float16([NAN, INF, -1, 2]), np.float16([3]), OFF_ON), {}),
+        ("doubles", (np.float64([NAN, INF, -1, 2]), np.float64([3]), OFF_ON), {}),
+        ("signalling", (SIGNALLING, F32([3]), OFF_ON), {}),
     ),
     *wrong(
         "OneHot",
@@ -201,6 +205,7 @@ CASES = [
         ("halves", (np.float16([0, -0.0, NAN, INF, 6e-8]),), {}),
         ("bfloat16", (np.array([0, -0.0, NAN, 1e-40], ml_dtypes.bfloat16),), {}),
         ("complex", (np.complex64([0, 1j, -0.0, NAN]),), {}),
+        ("signalling", (SIGNALLING.view(np.complex64),), {}),
     ),
     *typed("Unique", 0, small, unique),
     *typed("Unique", 0, lambda t: np.concatenate([small(t)] * 2), unique, axis=0, sorted=0),
@@ -220,6 +225,8 @@ CASES = [
         ("extremes", (INT64([HIGH, LOW, 0, HIGH, -1]),), {}),
         ("unsigned", (np.uint64([2**64 - 1, 0, 2**63]),), {}),
         ("not numbers", (F32([NAN, 1, -NAN, INF, 0, -INF, 1]),), {}),
+        ("signalling", (SIGNALLING,), {}),
+        ("signalling complex", (SIGNALLING.view(np.complex64),), {}),
         ("zeros", (F32([-0.0, 0, 1, 0]),), {}),
         ("zeros, the other first", (F32([0, 1, -0.0]),), {}),
         ("rows not numbers", (F32([[NAN, 1], [0, NAN], [NAN, 1], [-0.0, NAN]]),), {"axis": 0}),

@@ -100,7 +100,8 @@ def _best_first(scores: np.ndarray) -> np.ndarray:
 
     To sort numbers that end in their places is faster than to sort places.
     """
-    bits = (scores + _FLOAT.type(0)).view(np.int32)  # there is but one zero
+    with np.errstate(invalid="ignore"):
+        bits = (scores + _FLOAT.type(0)).view(np.int32)  # there is but one zero
     ascending = np.where(np.isnan(scores), _WORST, bits ^ (bits >> 31 & 0x7FFF_FFFF))
     keys: np.ndarray = np.left_shift(~ascending, 32, dtype=np.int64) | np.arange(scores.shape[-1])
     keys.sort(axis=-1)

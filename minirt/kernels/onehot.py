@@ -13,7 +13,9 @@ if TYPE_CHECKING:
 
 __all__ = ["one_hot"]
 
-_INT64, _DOUBLE = np.dtype(np.int64), np.dtype(np.float64)
+_INT64 = np.dtype(np.int64)
+#: In which type the kernel gets indices of others.
+_CARRIERS: dict[str, np.dtype] = {"i": _INT64, "u": _INT64, "f": np.dtype(np.float32)}
 
 
 @kernel(whole=("indices", "positions", "count"))
@@ -45,7 +47,8 @@ def one_hot(
     ``number``. Indices that are not there name nothing; ``counts_back`` says what negative
     ones do.
     """
-    carrier, lowest = _DOUBLE if number.kind == "f" else _INT64, -depth if counts_back else 0
+    carrier = number if number == np.float64 else _CARRIERS[number.kind]
+    lowest = -depth if counts_back else 0
     locate = locate_hot.bind(carrier, _INT64, _INT64, lowest, depth, inner, size=0)
 
     def run(indices: np.ndarray, values: np.ndarray, out: np.ndarray) -> None:

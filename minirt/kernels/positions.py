@@ -38,7 +38,7 @@ def locate_elements(indices, starts, positions, faults, length, inner, stride, s
 
     ``faults[0]`` becomes negative if an index is not in [-size, size-1].
     """
-    fault, at = size - size, 0
+    fault = at = 0
     if inner == 1:
         for start in starts:
             row, found = indices[at : at + length], positions[at : at + length]
@@ -66,7 +66,7 @@ def locate_rows(indices, sizes, strides, positions, faults, batch, stride):
 
     ``faults[0]`` becomes negative if an index is not in [-sizes[j], sizes[j]-1].
     """
-    fault, at, start = batch - batch, 0, stride - stride
+    fault = at = start = 0
     for first in range(0, positions.size, batch):
         for i in range(first, first + batch):
             position = start

@@ -51,9 +51,11 @@ def binarizer(X, *, threshold):
 
     https://onnx.ai/onnx/operators/onnx_aionnxml_Binarizer.html
     """
-    # An integer of 64 bits is not compared as float64, in which it might be the threshold.
-    exact = X.dtype.is_integer and isfinite(threshold)
-    bound = floor(threshold) if exact else np.float64(threshold)
+    bound = np.float64(threshold)
+    if X.dtype.is_float:
+        bound = X.dtype.storage.type(threshold)
+    elif isfinite(threshold):  # as float64 an integer of 64 bits might be the threshold
+        bound = floor(threshold)
     return X.without_value(), lambda: Shaped(lambda X, Y: np.copyto(Y, np.greater(X, bound)))
 
 

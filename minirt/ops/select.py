@@ -64,7 +64,8 @@ def non_zero(X):
 
 def _non_zero(numbers: np.ndarray) -> np.ndarray:
     zero = "" if numbers.dtype.hasobject else numbers.dtype.type(0)
-    rest = np.flatnonzero(numbers != zero)
+    with np.errstate(invalid="ignore"):
+        rest = np.flatnonzero(numbers != zero)
     places = np.empty((numbers.ndim, rest.size), np.int64)
     for axis in reversed(range(1, numbers.ndim)):
         np.divmod(rest, max(numbers.shape[axis], 1), out=(rest, places[axis]))
