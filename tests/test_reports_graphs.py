@@ -11,25 +11,9 @@ from protos import graph, model, node, value
 
 import minirt
 from minirt.model.load import read_graph
-from minirt.ops import registry
 from minirt.types import Dim
 
 X = np.array([1.5, -2], np.float32)
-
-#: Reports about operators that do not exist yet: what has to be tested when they do.
-NOT_YET = {
-    "C095": ("Reshape", "allowzero=1: [4,2,-1], then [0,0,4] of a tensor [0,8,2], is [0,0,4]"),
-    "C114": ("Loop", "no trips: a scan output of [2] is [0,2], what is carried is the input"),
-    "C115": ("Loop", "two trips: a scan output of [2] is [2,2], a new axis in front"),
-    "C119": ("Shape", "of a scalar it is int64[0]"),
-    "C120": ("Expand", "a shape of rank 0 is an error"),
-}
-
-
-@pytest.mark.parametrize(("number", "operator", "right"), [(n, *r) for n, r in NOT_YET.items()])
-def test_reports_of_operators_to_come(number, operator, right):
-    exists = registry.find("", operator, 25) is not None
-    assert not exists, f"there is {operator} now, so {number} needs a test: {right}"
 
 
 @pytest.mark.parametrize(("dim", "expected"), [(-1, None), (-(2**63), None), (0, 0), (3, 3)])
@@ -39,6 +23,41 @@ def test_c098_negative_dimensions_are_unknown_and_zero_is_empty(dim, expected, c
     session = minirt.load(model([node("Identity", "x", "y")], [declared], ["y"]))
     assert session.inputs[0].shape == session.outputs[0].shape == (expected,)
     assert len(caplog.messages) == (dim < 0)
+
+
+# Shapes
+
+
+def test_c095_sizes_of_0_are_meant_with_allowzero():
+    first, second = ([4, 2, -1], [0, 0, 4])
+    tensors = [helper.make_tensor(n, 7, [3], s) for n, s in (("s", first), ("t", second))]
+    nodes = [node("Reshape", "x s", "h"), node("Reshape", "h t", "y", allowzero=1)]
+    proto = model(nodes, [value("x", 1, [0, 8, 2])], ["y"], initializer=tensors)
+    assert minirt.run(proto, [np.empty((0, 8, 2), np.float32)])["y"].shape == (0, 0, 4)
+
+
+@pytest.mark.parametrize("trips", [0, 2])
+def test_c114_c115_scan_outputs_get_an_axis_in_front(trips):
+    body = graph([], ["i", "c", "v"], ["c", "v", "v"])
+    for info in body.input:
+        info.ClearField("type")
+    nodes = [node("Loop", "n c x", "y ys", body=body)]
+    proto = model(nodes, [value("n", 7, []), value("c", 9, []), value("x", 1, [2])], ["y", "ys"])
+    y, ys = minirt.run(proto, [np.int64(trips), np.array(True), X])
+    assert (y.tolist(), ys.shape) == (X.tolist(), (trips, 2))
+    assert ys.tolist() == [X.tolist()] * trips
+
+
+def test_c119_the_shape_of_a_scalar():
+    proto = model([node("Shape", "x", "y")], [value("x", 1, [])], ["y"])
+    y = minirt.run(proto, [np.float32(3)])["y"]
+    assert (y.dtype, y.shape) == (np.int64, (0,))
+
+
+def test_c120_a_shape_has_one_dimension():
+    inputs = [value("x", 1, [1]), value("s", 7, [])]
+    with pytest.raises(minirt.ShapeError, match=r"shape is int64\[\], but should have one"):
+        minirt.load(model([node("Expand", "x s", "y")], inputs, ["y"]))
 
 
 # Left out, by an empty name

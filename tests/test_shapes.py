@@ -106,7 +106,6 @@ def test_more_than_can_be_addressed(shape, fits):
         (operand(7, dtype="int32"), [7]),
         (operand(7, -2, dtype="float"), [7, -2]),
         (operand(7, -2, dtype="float16"), [7, -2]),
-        (TensorType(INT64, (), np.array(5)), [5]),
     ],
 )
 def test_integers(given, numbers):
@@ -115,12 +114,18 @@ def test_integers(given, numbers):
     assert length(given, "axes") == len(numbers)
 
 
-@pytest.mark.parametrize(
-    ("shape", "count"), [(None, None), ((), 1), ((3,), 3), ((0,), 0), ((N,), None)]
-)
+@pytest.mark.parametrize(("shape", "count"), [(None, None), ((3,), 3), ((0,), 0), ((N,), None)])
 def test_integers_that_are_not_known(shape, count):
     assert integers(TensorType(INT64, shape), "axes") is None
     assert length(TensorType(INT64, shape), "axes") == count
+
+
+def test_a_scalar_is_a_list_of_one_where_it_may_be():
+    scalar = TensorType(INT64, (), np.array(5))
+    assert integers(scalar, "axes", scalar=True) == [5]
+    assert length(TensorType(INT64, ()), "axes", scalar=True) == 1
+    with pytest.raises(ShapeError, match=r"^shape is int64\[\], but should have one dimension$"):
+        integers(scalar, "shape")
 
 
 def test_what_is_no_list_of_integers():

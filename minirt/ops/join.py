@@ -243,7 +243,8 @@ def tile_axis(input, tiles, axis):
 
     https://onnx.ai/onnx/operators/onnx__Tile.html
     """
-    count, along = integers(tiles, "tiles"), integers(axis, "axis")
+    count = integers(tiles, "tiles", scalar=True)
+    along = integers(axis, "axis", scalar=True)
     if count is None or along is None or input.shape is None:
         return TensorType(input.dtype, unknown_dims(input.shape and len(input.shape))), None
     if len(count) != 1 or len(along) != 1:

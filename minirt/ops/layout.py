@@ -119,7 +119,7 @@ def _squeezed(data: TensorType, axes: TensorType | None) -> Shape | None:
         return None if symbolic else tuple(dim for dim in shape if dim != 1)
     dropped = axes_operand(axes, len(shape))
     if dropped is None:
-        count = length(axes, "axes")
+        count = length(axes, "axes", scalar=True)
         return None if count is None else unknown_dims(max(len(shape) - count, 0))
     for axis in dropped:
         if isinstance(shape[axis], int) and shape[axis] != 1:
@@ -137,7 +137,8 @@ def unsqueeze(data, axes):
 
 
 def _unsqueezed(data: TensorType, axes: TensorType) -> Shape | None:
-    numbers, count = integers(axes, "axes"), length(axes, "axes")
+    numbers = integers(axes, "axes", scalar=True)
+    count = length(axes, "axes", scalar=True)
     if data.shape is None or count is None:
         return None
     rank = len(data.shape) + count

@@ -74,13 +74,13 @@ def addressable(type: TensorType) -> TensorType:
 # Operands that hold integers
 
 
-def integers(operand: TensorType, name: str) -> list[int] | None:
+def integers(operand: TensorType, name: str, *, scalar: bool = False) -> list[int] | None:
     """The contents of an operand that is a list of integers, None while they are not known.
 
-    A single one may be 0-d. In the first opsets they are floats. Raises ShapeError for more
-    dimensions, and for what is no integer.
+    A ``scalar`` may stand for a list of one. In the first opsets integers are floats. Raises
+    ShapeError for other ranks, and for what is no integer.
     """
-    length(operand, name)
+    length(operand, name, scalar=scalar)
     if operand.value is None:
         return None
     items = operand.value.reshape(-1).view(operand.dtype.public).tolist()
@@ -89,14 +89,14 @@ def integers(operand: TensorType, name: str) -> list[int] | None:
     return list(map(int, items))
 
 
-def length(operand: TensorType, name: str) -> int | None:
+def length(operand: TensorType, name: str, *, scalar: bool = False) -> int | None:
     """How many integers an operand holds, None while that is not known."""
-    if operand.shape is None:
+    shape = (1,) if scalar and operand.shape == () else operand.shape
+    if shape is None:
         return None
-    if len(operand.shape) > 1:
+    if len(shape) != 1:
         raise ShapeError(f"{name} is {operand}, but should have one dimension")
-    size = operand.shape[0] if operand.shape else 1
-    return size if isinstance(size, int) else None
+    return shape[0] if isinstance(shape[0], int) else None
 
 
 def axes_operand(axes: TensorType | None, rank: int) -> tuple[int, ...] | None:
@@ -106,7 +106,7 @@ def axes_operand(axes: TensorType | None, rank: int) -> tuple[int, ...] | None:
     """
     if axes is None:
         return tuple(range(rank))
-    numbers = integers(axes, "axes")
+    numbers = integers(axes, "axes", scalar=True)
     return None if numbers is None else normalized_axes(numbers, rank)
 
 
