@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
-__all__ = ["Outputs", "label"]
+__all__ = ["Outputs", "labeller"]
 
 
 class Outputs(tuple[Any, ...]):
@@ -73,8 +74,10 @@ class Outputs(tuple[Any, ...]):
         return Outputs, (tuple(self), self._names)
 
 
-def label(values: Iterable[Any], names: tuple[str, ...]) -> Outputs:
-    """``Outputs(values, names)`` without the checks, in half the time: every run ends here."""
-    outputs = tuple.__new__(Outputs, values)
-    outputs._names = names
-    return outputs
+def labeller(names: tuple[str, ...]) -> Callable[[Iterable[Any]], Outputs]:
+    """``Outputs(values, names)`` as a function of ``values``, in half the time: all runs end here.
+
+    The names belong to a class made for them, so that no result needs a dictionary.
+    """
+    kind = type("Outputs", (Outputs,), {"__slots__": (), "__module__": __name__, "_names": names})
+    return partial(tuple.__new__, kind)

@@ -10,7 +10,7 @@ from .feeds import Feeder, ValueInfo
 from .jit.threads import at_most
 from .model.infer import infer_types
 from .model.load import load_graph
-from .outputs import Outputs, label
+from .outputs import Outputs, labeller
 from .profiling import Profile, StepProfile
 from .runtime.executor import Executor, Executors
 from .runtime.plan import make_plan
@@ -104,6 +104,7 @@ class Session:
         )
         self._outputs = tuple(ValueInfo(v.name, types[v], doc=v.doc) for v in graph.outputs)
         self._output_names = tuple(v.name for v in graph.outputs)
+        self._label = labeller(self._output_names)
         self._executors = Executors()
 
     @property
@@ -181,7 +182,8 @@ class Session:
             if feed is None or executor is None:
                 feed = self._feeder.check(inputs)
                 executor = self._executor(feed[1], names, threads)
-            return label(executor.run(feed[0]), names)
+            results = executor.run(feed[0])
+            return self._label(results) if outputs is None else Outputs(results, names)
         except MemoryError:
             raise ExecutionError("the run takes more memory than there is") from None
 

@@ -6,7 +6,7 @@ import pickle
 import numpy as np
 import pytest
 
-from minirt.outputs import Outputs, label
+from minirt.outputs import Outputs, labeller
 
 A, B, C = np.arange(3), np.float32(2.5), np.array(["text"], object)
 
@@ -111,8 +111,13 @@ def test_copies_and_pickles_keep_names(outputs: Outputs, clone) -> None:
     assert again["class"].tolist() == ["text"]
 
 
-def test_label_makes_the_same() -> None:
-    labelled = label([A, B], ("a", "b"))
-    assert type(labelled) is Outputs
+def test_labelled_results_are_the_same() -> None:
+    labelled = labeller(("a", "b"))([A, B])
+    assert isinstance(labelled, Outputs) and type(labelled).__name__ == "Outputs"
     assert labelled.keys() == ("a", "b")
     assert labelled["b"] is B
+    assert not vars(labelled)
+    assert copy.copy(labelled).keys() == labelled[:].keys() == ("a", "b")
+    again = pickle.loads(pickle.dumps(labelled))
+    assert type(again) is Outputs
+    assert again.keys() == ("a", "b")
