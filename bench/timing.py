@@ -11,7 +11,7 @@ import numpy as np
 
 __all__ = ["Contender", "Quartiles", "interleave", "ratio"]
 
-_SAMPLE = 1e-3  # seconds that one reading of the clock spans, at least
+_SAMPLE = 3e-3  # seconds that one reading of the clock spans, at least
 _LONG = 20e-3  # seconds of a call that finds nothing in the caches that the last one left
 _PAUSE = 10e-3  # seconds in which a busy thread shows
 _FAR = 4  # times as slow as the first contender: a few rounds tell all there is to know
