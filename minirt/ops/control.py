@@ -45,51 +45,32 @@ def if_(cond, *, then_branch, else_branch):
         if all(isinstance(type, TensorType) and type.value is not None for type in types):
             return types, None
         return types, lambda: _take(taken.program(), types)
-    branches = [_Branch(body, *_attempt(body)) for body in (then_branch, else_branch)]
-    types = _common(branches)
-    then, other = branches
-    return types, lambda: _choose(then.program(), other.program(), types)
+    then, other = _found(then_branch), _found(else_branch)
+    types = _common(then, other)
+    return types, lambda: _choose(_bound(then_branch, then), _bound(else_branch, other), types)
 
 
-@dataclass(frozen=True)
-class _Branch:
-    """A branch with the types of what it makes, or the reason why it cannot run."""
-
-    body: Body
-    types: tuple[Type, ...] | None
-    error: ShapeError | None
-
-    def program(self) -> Program:
-        return self.body.program() if self.error is None else _failing(self.error)
-
-
-def _attempt(branch: Body) -> tuple[tuple[Type, ...] | None, ShapeError | None]:
+def _found(branch: Body) -> tuple[Type, ...] | ShapeError:
+    """The types of what a branch makes, or the reason why it cannot run."""
     try:
-        return branch.types(), None
+        return branch.types()
     except ShapeError as error:
-        return None, error
+        return error
 
 
-def _failing(error: ShapeError) -> Program:
-    def program(*_: Any) -> list[Any]:
-        raise error.with_traceback(None)
-
-    return program
-
-
-def _common(branches: Sequence[_Branch]) -> tuple[Type, ...]:
+def _common(
+    then: tuple[Type, ...] | ShapeError, other: tuple[Type, ...] | ShapeError
+) -> tuple[Type, ...]:
     """The types that cover what both branches make, or the one that can run."""
-    for branch, other in (branches, branches[::-1]):
-        if other.types is None:
-            if branch.error is not None:
-                raise branch.error
-            return tuple(map(_without_value, branch.types or ()))
-    then, other_types = branches[0].types or (), branches[1].types or ()
-    if len(then) != len(other_types):
-        raise SchemaError(
-            f"then_branch has {len(then)} outputs, but else_branch {len(other_types)}"
-        )
-    return tuple(map(_united, range(len(then)), then, other_types))
+    if isinstance(other, ShapeError):
+        then, other = other, then
+    if isinstance(other, ShapeError):
+        raise other
+    if isinstance(then, ShapeError):
+        return other
+    if len(then) != len(other):
+        raise SchemaError(f"then_branch has {len(then)} outputs, but else_branch {len(other)}")
+    return tuple(map(_united, range(len(then)), then, other))
 
 
 def _united(index: int, then: Type, other: Type) -> Type:
@@ -99,8 +80,15 @@ def _united(index: int, then: Type, other: Type) -> Type:
     return common
 
 
-def _without_value(type: Type) -> Type:
-    return type.without_value() if isinstance(type, TensorType) else type
+def _bound(branch: Body, found: tuple[Type, ...] | ShapeError) -> Program:
+    return branch.program() if isinstance(found, tuple) else _failing(found)
+
+
+def _failing(error: ShapeError) -> Program:
+    def program(*_: Any) -> list[Any]:
+        raise error.with_traceback(None)
+
+    return program
 
 
 def _take(program: Program, types: Sequence[Type]) -> Run:
@@ -179,7 +167,7 @@ def _rest(
     body: Body, counters: Sequence[Type], initial: Sequence[Type], unknown: set[Dim]
 ) -> tuple[list[Type], tuple[Type, ...]]:
     """The types that carried values may have, and what ``body`` makes of them."""
-    states = list(map(_without_value, initial))
+    states = list(initial)
     while True:
         made = body.types(*counters, *states)
         _check_made(made, len(states))

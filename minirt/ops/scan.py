@@ -124,8 +124,7 @@ def _split(operands: Sequence[TensorType], count: int) -> tuple[Sequence[TensorT
             f"num_scan_inputs={count}, but should be from 1 to the number of operands, "
             f"{len(operands)}"
         )
-    types = [operand.without_value() for operand in operands]
-    return types[:-count], types[-count:]
+    return operands[:-count], operands[-count:]
 
 
 def _each(name: str, numbers: Sequence[int] | None, count: int) -> Sequence[int]:
@@ -170,7 +169,7 @@ def _without(operand: TensorType, axis: int) -> TensorType:
 
 def _with(operand: TensorType, axis: int, size: int | Dim) -> TensorType:
     if operand.shape is None:
-        return operand.without_value()
+        return operand
     return operand.with_shape(*operand.shape[:axis], size, *operand.shape[axis:])
 
 
@@ -188,7 +187,7 @@ def _made(
 def _tensor(index: int, type: Type) -> TensorType:
     if not isinstance(type, TensorType):
         raise SchemaError(f"output {index} of body is {type}, but should be a tensor")
-    return type.without_value()
+    return type
 
 
 def _kept(index: int, state: TensorType, made: TensorType) -> TensorType:
