@@ -85,6 +85,10 @@ def broadcasting() -> Iterator[Case]:
             x = A[:, :, :1] if 0 in b.shape else A
             yield Case(op, (x, b), function, opset=opset)
             yield Case(op, (b, x), function, opset=opset)
+        whole = A.astype(np.int32)
+        for b in (whole[0, 0, 0].reshape(()), whole[0, 0], whole[:, :1, :1], whole[:1, :1]):
+            yield Case(op, (whole, b), function, opset=opset)
+            yield Case(op, (b, whole), function, opset=opset)
         text = "float[2,3,4], float[3] cannot be broadcast together"
         yield Case(op, (A, B), opset=opset, raises=(ShapeError, text))
         yield Case(op, (A, A[..., ::-1]), function, opset=opset, elementwise=True)

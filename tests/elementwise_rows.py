@@ -44,7 +44,7 @@ def in_float64(function: Oracle) -> Oracle:
             wide = [x.astype(np.float64) for x in operands]
             with np.errstate(all="ignore"):
                 return np.asarray(function(*wide, **attributes)).astype(dtype)
-        wide = [x.astype(object) for x in operands]
+        wide = [np.asarray(x, object) for x in operands]
         return wrapped(np.asarray(function(*wide, **attributes)), dtype)
 
     return oracle

@@ -51,7 +51,7 @@ def elements(function: Callable[[float], float]) -> Callable[[Any], Any]:
 EXACT: dict[str, tuple[Callable[..., Any], int]] = {
     "exp": (np.exp, 1),
     "expm1": (np.expm1, 2),
-    "tanh": (np.tanh, 2),
+    "tanh": (np.tanh, 3),
     "sigmoid": (lambda x: 1 / (1 + np.exp(-x)), 2),
     "erf": (elements(math.erf), 4),
     "below_normal": (lambda x: elements(math.erfc)(-x / math.sqrt(2)) / 2, 8),

@@ -26,6 +26,7 @@ _HOMES = {
     "softmax": "softmaxes",
     "cumulate": "cumulation",
     "multiply_integers": "integers",
+    "multiply_short": "integers",
     "topk": "selection",
     "gather_elements": "addressed",
     "gather_rows": "addressed",

@@ -5,8 +5,8 @@ in the last place over the whole range; infinities, NaN and subnormal numbers ar
 be. Each is a fixed sequence of operations that IEEE 754 defines to the bit, so that every
 processor gives the same. In float64 they are those of the C library.
 
-The coefficients are minimax fits: of :func:`_exp_less_1` to (e^r - 1 - r) / r^2, of ``tanh``,
-``log1p`` and :func:`_erf_by_x` to what follows the first term of their series, of :func:`_tail` to
+The coefficients are minimax fits: of :func:`_exp_less_1` to (e^r - 1 - r) / r^2, of ``log1p``
+and :func:`_erf_by_x` to what follows the first term of their series, of :func:`_tail` to
 erfc(t) e^(t^2) in u = 1 / (1 + 0.45 t).
 """
 
@@ -130,16 +130,15 @@ def sigmoid(real):
 
 @Scalar
 def tanh(real):
-    """The hyperbolic tangent."""
+    """The hyperbolic tangent: (e^2x - 1) / (e^2x + 1)."""
     if real is np.float64:
         return lambda x: math.tanh(x)
+    less = expm1(real)
 
     def tanh(x):
-        size, s = abs(x), x * x
-        p = fma(s, fma(s, _F(-0.005717037), _F(0.020650579)), _F(-0.053743497))
-        near = fma(size * s, fma(s, fma(s, p, _F(0.13331491)), _F(-0.33333284)), size)
-        far = _ONE - _TWO / (_exp_of_sum(_TWO * size, _F(0)) + _ONE)
-        return _copy_sign(select(size < _F(0.625), near, far), x)
+        size = abs(x)
+        t = less(_TWO * select(size > _F(20), _F(20), size))  # beyond, the quotient is 1
+        return _copy_sign(t / (t + _TWO), x)
 
     return tanh
 

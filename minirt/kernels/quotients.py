@@ -47,9 +47,8 @@ def wide(a, b, out):
 
 def divide_integers(a: np.ndarray, b: np.ndarray, out: np.ndarray) -> None:
     """a / b, cut towards zero; 0 where b is 0. The operands are broadcast."""
-    _run(out.dtype, out.size)(
-        *(np.broadcast_to(x, out.shape).reshape(-1) for x in (a, b)), out.reshape(-1)
-    )
+    operands = (np.ascontiguousarray(np.broadcast_to(x, out.shape)) for x in (a, b))
+    _run(out.dtype, out.size)(*(x.reshape(-1) for x in (*operands, out)))
 
 
 @lru_cache(maxsize=256)

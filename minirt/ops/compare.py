@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from .. import kernels
 from ..dtypes import BY_NAME
-from ..kernels import choice
 from ..kernels.arrays import Shaped, elementwise
 from ..types import TensorType
 from .arguments import flag
@@ -60,4 +60,4 @@ def is_inf(X, *, detect_negative, detect_positive):
 def where(condition, X, Y):
     """The element of ``X`` where ``condition`` holds, else that of ``Y``; of any type."""
     output = TensorType(X.dtype, broadcast(condition, X, Y))
-    return output, lambda: Shaped(choice.choose)
+    return output, lambda: Shaped(kernels.chooser(X.dtype.storage, output.size))
