@@ -169,7 +169,7 @@ def _spread(
         raise ShapeError(f"the zero point is {zero}, but the scale is {scale}")
     if x.shape is None or scale.shape is None:
         return np.asarray  # not to be run
-    if scale.size == 1 and len(scale.shape) < 2:
+    if _may_be_single(scale):
         return lambda array: array.reshape(())
     axis = normalized_axis(axis, len(x.shape))
     before, size, after = x.shape[:axis], x.shape[axis], x.shape[axis + 1 :]
@@ -187,8 +187,13 @@ def _spread(
     return lambda array: array.reshape(-1, *[1] * len(after))
 
 
+def _may_be_single(type: TensorType) -> bool:
+    """Whether it may have one element, which then counts for all."""
+    return type.shape is None or (len(type.shape) < 2 and type.size in (None, 1))
+
+
 def _same_shape(zero: TensorType, scale: TensorType) -> bool:
-    """Whether a zero point may stand with a scale; for one element it may be 0-d or 1-d."""
-    if scale.shape is None or zero.size == scale.size == 1:
+    """Whether a zero point may stand with a scale; one element may be 0-d or 1-d."""
+    if scale.shape is None or (_may_be_single(zero) and _may_be_single(scale)):
         return True
     return merge(zero, zero.with_shape(*scale.shape)) is not None

@@ -1,0 +1,206 @@
+"""Normalisation of (N, C, D1, ...), and what is left of all the D of a channel."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..errors import SchemaError, ShapeError
+from ..kernels.arrays import computed
+from ..types import merge
+from .registry import op, upgrade
+
+if TYPE_CHECKING:
+    from ..graph import Graph, Node
+    from ..types import TensorType
+
+
+# Normalisation
+
+
+@op("BatchNormalization")
+def batch_normalization(X, scale, B, input_mean, input_var, *, epsilon, momentum, training_mode):
+    """``(X - mean) / sqrt(var + epsilon) * scale + B``, with one of each for a channel.
+
+    As before opset 9, there may be one of each for an element: then they have the shape of
+    ``X`` without the batch. In training mode mean and variance are those of ``X``, and the
+    running ones become ``input * momentum + current * (1 - momentum)``.
+
+    https://onnx.ai/onnx/operators/onnx__BatchNormalization.html
+    """
+    parameters = {"scale": scale, "B": B, "input_mean": input_mean, "input_var": input_var}
+    for name, operand in parameters.items():
+        _check_parameter(operand, name, X)
+    operands = (X, scale, B, input_mean, input_var)
+    outputs = (X.without_value(), input_mean.without_value(), input_var.without_value())
+
+    def infer(X, scale, B, mean, var, Y, *_):
+        with np.errstate(all="ignore"):
+            factor = _over(scale, X) / np.sqrt(_over(var, X) + epsilon)
+            np.subtract(X, _over(mean, X).astype(Y.dtype), out=Y)
+            np.multiply(Y, factor.astype(Y.dtype), out=Y)
+            np.add(Y, _over(B, X).astype(Y.dtype), out=Y)
+
+    def train(X, scale, B, input_mean, input_var, Y, running_mean, running_var):
+        mean, var = _statistics(X, _shared_axes(input_mean, X))
+        _normalize(X, mean, var, _over(scale, X), _over(B, X), epsilon, Y)
+        for before, now, after in (
+            (input_mean, mean, running_mean),
+            (input_var, var, running_var),
+        ):
+            if after is not None:
+                after[...] = before * momentum + now.reshape(before.shape) * (1 - momentum)
+
+    if training_mode:
+        return outputs, lambda: computed(train, operands, outputs)
+    return outputs[0], lambda: computed(infer, operands, outputs[:1])
+
+
+def _check_parameter(operand: TensorType, name: str, X: TensorType) -> None:
+    """Raise ShapeError unless there is one number for a channel, or one for an element."""
+    if X.shape is None:
+        return
+    channels = X.shape[1] if len(X.shape) > 1 else 1
+    if merge(operand, operand.with_shape(channels)) is not None:
+        return
+    if merge(operand, operand.with_shape(*X.shape[1:])) is None:
+        raise ShapeError(f"{name} is {operand}, but {X} has {channels} channels")
+
+
+def _over(parameter: np.ndarray, X: np.ndarray) -> np.ndarray:
+    """A parameter in float64, in a shape in which it is broadcast to that of ``X``."""
+    if parameter.ndim == 1:
+        parameter = parameter.reshape(-1, *[1] * max(X.ndim - 2, 0))
+    return parameter.astype(np.float64)
+
+
+def _shared_axes(parameter: np.ndarray, X: np.ndarray) -> tuple[int, ...]:
+    """The axes of ``X`` along which it has the same parameter."""
+    return (0, *range(2, X.ndim)) if parameter.ndim == 1 else (0,)
+
+
+def _statistics(X: np.ndarray, axes: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and variance along ``axes``, in float64; NaN of nothing."""
+    count = np.prod([X.shape[axis] for axis in axes])
+    with np.errstate(all="ignore"):
+        mean = X.sum(axes, np.float64, keepdims=True) / count
+        return mean, np.square(X - mean).sum(axes, keepdims=True) / count
+
+
+def _normalize(
+    X: np.ndarray,
+    mean: np.ndarray,
+    var: np.ndarray,
+    scale: np.ndarray,
+    B: np.ndarray,
+    epsilon: float,
+    Y: np.ndarray,
+) -> None:
+    """The formula in float64, rounded once."""
+    with np.errstate(all="ignore"):
+        Y[...] = (X - mean) * (scale / np.sqrt(var + epsilon)) + B
+
+
+@upgrade("BatchNormalization", to=14)
+def _(node: Node, graph: Graph) -> None:
+    """Before 14 it is training if there are statistics among the outputs."""
+    for old in ("consumed_inputs", "is_test", "spatial"):
+        node.attributes.pop(old, None)
+    node.attributes["training_mode"] = int(any(value is not None for value in node.outputs[1:]))
+
+
+@op("InstanceNormalization")
+def instance_normalization(input, scale, B, *, epsilon):
+    """``(input - mean) / sqrt(var + epsilon) * scale + B``, with statistics of each channel.
+
+    https://onnx.ai/onnx/operators/onnx__InstanceNormalization.html
+    """
+    for name, operand in (("scale", scale), ("B", B)):
+        _check_parameter(operand, name, input)
+    _check_rank(input, "input")
+    output = input.without_value()
+
+    def run(input, scale, B, output):
+        mean, var = _statistics(input, tuple(range(2, input.ndim)))
+        _normalize(input, mean, var, _over(scale, input), _over(B, input), epsilon, output)
+
+    return output, lambda: computed(run, (input, scale, B), (output,))
+
+
+@upgrade("InstanceNormalization", to=6)
+def _(node: Node, graph: Graph) -> None:
+    """InstanceNormalization-1 has a hint for memory."""
+    node.attributes.pop("consumed_inputs", None)
+
+
+@op("LRN")
+def lrn(X, *, alpha, beta, bias, size):
+    """``X / (bias + alpha / size * sum) ** beta``, of squares in ``size`` neighbouring channels.
+
+    https://onnx.ai/onnx/operators/onnx__LRN.html
+    """
+    if size < 1:
+        raise SchemaError(f"size={size} is no number of channels")
+    _check_rank(X, "X")
+    before = (size - 1) // 2
+    after = size - 1 - before
+
+    def run(X, Y):
+        with np.errstate(all="ignore"):
+            squares = np.square(X, dtype=np.float64)
+            sums = np.zeros(X.shape)
+            channels = X.shape[1]
+            for step in range(-min(before, channels), min(after, channels) + 1):
+                first, stop = max(0, -step), max(0, channels - max(0, step))
+                sums[:, first:stop] += squares[:, first + step : stop + step]
+            Y[...] = X / (bias + alpha / size * sums) ** beta
+
+    return X.without_value(), lambda: computed(run, (X,), (X,))
+
+
+# Pooling
+
+
+@op("GlobalAveragePool")
+def global_average_pool(X):
+    """The mean of each channel, summed in float64.
+
+    https://onnx.ai/onnx/operators/onnx__GlobalAveragePool.html
+    """
+    Y = _pooled(X)
+
+    def run(X, Y):
+        with np.errstate(all="ignore"):
+            axes = tuple(range(2, X.ndim))
+            Y[...] = X.sum(axes, np.float64, keepdims=True) / np.prod(X.shape[2:])
+
+    return Y, lambda: computed(run, (X,), (Y,))
+
+
+@op("GlobalMaxPool")
+def global_max_pool(X):
+    """The largest of each channel; NaN if there is one.
+
+    https://onnx.ai/onnx/operators/onnx__GlobalMaxPool.html
+    """
+    Y = _pooled(X)
+    if X.shape is not None and 0 in X.shape[2:] and 0 not in X.shape[:2]:
+        raise ShapeError(f"X is {X}, which has no elements of which one is the largest")
+
+    def run(X, Y):
+        np.max(X, axis=tuple(range(2, X.ndim)), keepdims=True, initial=-np.inf, out=Y)
+
+    return Y, lambda: computed(run, (X,), (Y,))
+
+
+def _pooled(X: TensorType) -> TensorType:
+    if X.shape is None:
+        return X.without_value()
+    _check_rank(X, "X")
+    return X.with_shape(*X.shape[:2], *[1] * (len(X.shape) - 2))
+
+
+def _check_rank(X: TensorType, name: str) -> None:
+    if X.shape is not None and len(X.shape) < 2:
+        raise ShapeError(f"{name} is {X}, but it must have a batch and channels")
