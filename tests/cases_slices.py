@@ -181,7 +181,7 @@ CENTER = [
             (ints(1, 2), {}, "shape is int64[2], but there are 3 axes"),
             (ints(1, 2, -1), {}, "shape=[1, 2, -1] has a negative size"),
             (ints(LOW, 1, 1), {}, "has a negative size"),
-            (ints(HIGH, HIGH, 1), {}, "more than can be addressed"),
+            (ints(HIGH, HIGH, 1), {}, "larger than what can be addressed"),
             (ints(1), {"axes": [3]}, "axes=3 is not in [-3, 2]"),
             (ints(1, 1), {"axes": [0, -3]}, "names an axis twice"),
         ]

@@ -12,7 +12,7 @@ from ..kernels.arrays import Shaped
 from ..kernels.axes import merged_axes
 from ..types import Dim, TensorType
 from .registry import Alias, op
-from .shapes import product
+from .shapes import addressable, product
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,7 +41,7 @@ def transpose(data, *, perm):
 
 def _moved(source: TensorType, shape: Shape, order: Sequence[int], result: Shape, name: str):
     """``source``, seen in ``shape``, with its axes in ``order``, and that seen as ``result``."""
-    output = source.with_shape(*result)
+    output = addressable(source.with_shape(*result))
     if not source.is_concrete:
         return output, None
     sizes = cast("Sequence[int]", shape)

@@ -65,9 +65,9 @@ def addressable(type: TensorType) -> TensorType:
 
     For operators whose results may be larger than all that they get.
     """
-    size = (type.size or 0) * type.dtype.storage.itemsize
-    if size > _MOST_BYTES:
-        raise ShapeError(f"the output {type} would have {size} bytes, more than can be addressed")
+    sizes = [dim for dim in type.shape or () if isinstance(dim, int)]
+    if max((type.size or 0) * type.dtype.storage.itemsize, *sizes, 0) > _MOST_BYTES:
+        raise ShapeError(f"the output {type} is larger than what can be addressed")
     return type
 
 
