@@ -8,14 +8,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..jit import helper, kernel
+from ..jit.dots import COLUMNS, DEPTH, ROWS, dot_tile
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["multiply_integers"]
+__all__ = ["multiply_integers", "multiply_short"]
 
 #: Fewer columns than that do not fill vector registers: rows do.
 _NARROW = 8
+#: With fewer rows it takes longer to lay out matrices for tiles than to multiply them otherwise.
+_FLAT = 6
+_SHORT, _SUM = np.dtype(np.int16), np.dtype(np.int32)
 
 
 @cache
@@ -99,3 +103,42 @@ def _add_rows(factors, b, row):
         line = b[k * columns :][:columns]
         for j in range(columns):
             row[j] += factors[k] * line[j]
+
+
+def multiply_short() -> Callable[[np.ndarray, np.ndarray, np.ndarray], None]:
+    """``run(a, b, y)``: y = a b, as ``numpy.matmul``, of int16 in int32, which wraps around."""
+    wide = multiply_integers(_SUM)
+    tiles = multiply_tiles.bind(_SHORT, _SHORT, _SUM, np.dtype(np.int64), size=1)
+
+    def run(a: np.ndarray, b: np.ndarray, y: np.ndarray) -> None:
+        if a.ndim == 1 or b.ndim == 1 or a.shape[-2] < _FLAT:
+            wide(a.astype(_SUM), b.astype(_SUM), y)
+            return
+        left, right = _padded(a, ROWS), _padded(b.swapaxes(-1, -2), COLUMNS)
+        stack, sizes = y.shape[:-2], (left.shape[-2], right.shape[-2])
+        result = np.empty((*stack, *sizes), _SUM)
+        left, right = (np.broadcast_to(x, (*stack, *x.shape[-2:])) for x in (left, right))
+        shape = np.array([*sizes, left.shape[-1]])
+        for place in np.ndindex(*stack):
+            tiles(*(x[place].reshape(-1) for x in (left, right, result)), shape)
+        y[...] = result[..., : y.shape[-2], : y.shape[-1]]
+
+    return run
+
+
+def _padded(matrices: np.ndarray, lines: int) -> np.ndarray:
+    """With zeros up to multiples of ``lines`` and of the depth of a tile."""
+    *stack, rows, columns = matrices.shape
+    sizes = -(-rows // lines) * lines, -(-columns // DEPTH) * DEPTH
+    padded = np.zeros((*stack, *sizes), _SHORT)
+    padded[..., :rows, :columns] = matrices
+    return padded
+
+
+@kernel(whole=("a", "b", "y", "sizes"))
+def multiply_tiles(a, b, y, sizes):
+    """y = a times b transposed; ``sizes`` are the rows of a, those of b, and their length."""
+    rows, columns, depth = sizes
+    for i in range(0, rows, ROWS):
+        for j in range(0, columns, COLUMNS):
+            dot_tile(y, i * columns + j, columns, a, i * depth, b, j * depth, depth)

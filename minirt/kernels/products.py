@@ -18,7 +18,6 @@ __all__ = [
     "determinants",
     "gemm",
     "matmul",
-    "matmul_integer",
     "matmul_quantized",
 ]
 
@@ -72,31 +71,45 @@ def _wrapped(factor: float, dtype: np.dtype) -> np.ndarray:
 
 
 def centered(x: np.ndarray, zero: np.ndarray | None, shape: tuple[Any, ...]) -> np.ndarray:
-    """``x`` less its zero point, which has ``shape``, as float64."""
-    exact = x.astype(np.float64)
+    """``x`` less its zero point, which has ``shape``, exactly: bytes as int16."""
+    kind = np.float64 if x.dtype.kind == "f" else np.int16
+    exact: np.ndarray = x.astype(kind)
     if zero is not None:
-        exact -= zero.reshape(shape)
+        np.subtract(exact, zero.reshape(shape).astype(kind), exact)
     return exact
 
 
-@_quiet
-def matmul_integer(a: np.ndarray, b: np.ndarray, y: np.ndarray) -> None:
-    """y = a b in int32 of integers of 9 bits, given as float64, in which sums are exact."""
-    y[...] = np.matmul(a, b).astype(np.int64).astype(np.int32)
+def matmul_quantized(dtype: np.dtype) -> Callable[..., None]:
+    """``run(a, b, scales, zero, y)``, for :func:`centered` a and b, and y of ``dtype``.
+
+    y = a b times the scales of a and b, divided by that of y, plus the zero point of y.
+    """
+    limits = np.iinfo(dtype) if dtype.kind != "f" else None
+    multiply_short = kernels.multiply_short()
+
+    @_quiet
+    def run(
+        a: np.ndarray, b: np.ndarray, scales: Sequence[np.ndarray], zero: np.ndarray, y: np.ndarray
+    ) -> None:
+        if "f" in (a.dtype.kind, b.dtype.kind) or a.shape[-1] > _DEEP:
+            total = np.matmul(a.astype(np.float64), b.astype(np.float64))
+        else:
+            sums = np.empty(y.shape, np.int32)
+            multiply_short(a, b, sums)
+            total = sums.astype(np.float64)
+        a_scale, b_scale, y_scale = (scale.astype(np.float64) for scale in scales)
+        total *= a_scale * b_scale
+        total /= y_scale
+        if limits is not None:
+            np.rint(total, total)
+        total += zero
+        y[...] = total if limits is None else np.clip(total, limits.min, limits.max)
+
+    return run
 
 
-@_quiet
-def matmul_quantized(
-    a: np.ndarray, b: np.ndarray, scales: Sequence[np.ndarray], zero: np.ndarray, y: np.ndarray
-) -> None:
-    """y = a b times the scales of both, divided by that of y, plus the zero point of y."""
-    a_scale, b_scale, y_scale = (scale.astype(np.float64) for scale in scales)
-    total = np.matmul(a, b) * (a_scale * b_scale) / y_scale
-    if y.dtype.kind == "f":
-        y[...] = total + zero
-    else:
-        limits = np.iinfo(y.dtype)
-        y[...] = np.clip(np.rint(total) + zero, limits.min, limits.max)
+#: So many products of integers of 9 bits have a sum of 32 bits.
+_DEEP = 1 << 15
 
 
 @_quiet

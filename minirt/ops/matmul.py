@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from .. import kernels
 from ..dtypes import BY_NAME
 from ..errors import ShapeError
 from ..kernels import products
@@ -67,11 +68,16 @@ def matmul_integer(A, B, a_zero_point=None, b_zero_point=None):
     a_shape = _line_shape("a_zero_point", a_zero_point, A, rows=True)
     b_shape = _line_shape("b_zero_point", b_zero_point, B, rows=False)
 
-    def run(a, b, a_zero, b_zero, y):
-        a, b = products.centered(a, a_zero, a_shape), products.centered(b, b_zero, b_shape)
-        products.matmul_integer(a, b, y)
+    def thunk():
+        multiply = kernels.multiply_short()
 
-    return Y, lambda: computed(run, [A, B, a_zero_point, b_zero_point], [Y])
+        def run(a, b, a_zero, b_zero, y):
+            a, b = products.centered(a, a_zero, a_shape), products.centered(b, b_zero, b_shape)
+            multiply(a, b, y)
+
+        return computed(run, [A, B, a_zero_point, b_zero_point], [Y])
+
+    return Y, thunk
 
 
 @op("QLinearMatMul")
@@ -91,12 +97,17 @@ def qlinear_matmul(a, a_scale, a_zero_point, b, b_scale, b_zero_point, y_scale, 
     for scale, zero in ((a_scale, a_zero_point), (b_scale, b_zero_point), (y_scale, y_zero_point)):
         _check_same_shape(scale, zero)
 
-    def run(a, a_scale, a_zero, b, b_scale, b_zero, y_scale, y_zero, y):
-        a, b = products.centered(a, a_zero, a_shape), products.centered(b, b_zero, b_shape)
-        scales = a_scale.reshape(a_shape), b_scale.reshape(b_shape), y_scale.reshape(y_shape)
-        products.matmul_quantized(a, b, scales, y_zero.reshape(y_shape), y)
+    def thunk():
+        multiply = products.matmul_quantized(number_dtype(y.dtype))
 
-    return y, lambda: computed(run, given, [y])
+        def run(a, a_scale, a_zero, b, b_scale, b_zero, y_scale, y_zero, y):
+            a, b = products.centered(a, a_zero, a_shape), products.centered(b, b_zero, b_shape)
+            scales = a_scale.reshape(a_shape), b_scale.reshape(b_shape), y_scale.reshape(y_shape)
+            multiply(a, b, scales, y_zero.reshape(y_shape), y)
+
+        return computed(run, given, [y])
+
+    return y, thunk
 
 
 @op("Det")
