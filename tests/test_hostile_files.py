@@ -196,6 +196,20 @@ if HAS_FIFOS:
 # Other files
 
 
+@pytest.mark.parametrize("operator", [b"Cast", b"\xff\xfeXX"])
+def test_cases_that_fail_are_looked_up_by_whatever_names(tmp_path, operator):
+    """Among those known to be wrong, by their operators and the files of their outputs."""
+    data = {"input_0": X, "output_0": X.astype(np.int8) + np.int8(1)}
+    case = write_case(tmp_path / "case", cast_model("FLOAT", "INT8", 3), data)
+    model = case / "model.onnx"
+    model.write_bytes(model.read_bytes().replace(b"Cast", operator))
+    if os.name == "posix":  # elsewhere, names of files are text
+        (case / "test_data_set_0" / os.fsdecode(b"output_\xff.pb")).write_bytes(b"")
+    result = run_case(find_cases([case])[0])
+    assert result.status == "failed"
+    assert result.reason.isprintable()
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

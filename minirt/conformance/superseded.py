@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -27,6 +28,7 @@ from ..data.files import read_file
 from ..data.tensors import from_proto
 from ..errors import MinirtError
 from ..model.load import read_model
+from ..model.scope import text_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -63,10 +65,11 @@ def digest(case: Case) -> str:
     MinirtError if the model or an output cannot be read.
     """
     proto = read_model(case.model)[0] if case.model else ModelProto()
-    state = hashlib.sha256(" ".join(sorted({n.op_type for n in proto.graph.node})).encode())
+    operators = {text_of(node.op_type, "an operator") for node in proto.graph.node}
+    state = hashlib.sha256(" ".join(sorted(operators)).encode())
     for data_set in case.data_sets:
         for path in sorted(data_set.glob("output_*.pb")):
-            state.update(f"\n{path.name} ".encode() + _elements(path))
+            state.update(b"\n%b %b" % (os.fsencode(path.name), _elements(path)))
     return state.hexdigest()[:16]
 
 
