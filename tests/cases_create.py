@@ -77,8 +77,11 @@ def scalars(dtype, *numbers):
 def ranges():
     for opset in (11, 27):
         for dtype in (np.float32, np.float64, np.int16, np.int32, np.int64):
-            yield Case("Range", scalars(dtype, 3, 9, 3), np.array([3, 6], dtype), opset=opset)
-            yield Case("Range", scalars(dtype, 10, 4, -2), np.array([10, 8, 6], dtype), opset=opset)
+            lacks = opset < 13 and dtype is np.int16
+            reason = "the operators of ONNX's definition had no int16" if lacks else ""
+            for start, limit, delta, numbers in ((3, 9, 3, [3, 6]), (10, 4, -2, [10, 8, 6])):
+                inputs, expected = scalars(dtype, start, limit, delta), np.array(numbers, dtype)
+                yield Case("Range", inputs, expected, opset=opset, no_body=reason)
     for dtype in (np.float16, BF16):
         for stash in (TensorProto.FLOAT, TensorProto.DOUBLE):
             yield Case("Range", scalars(dtype, 1, 5, 0.75), stepped, {"stash_type": stash})
@@ -102,8 +105,14 @@ def ranges():
         np.int64([lowest, -(2**62), 0, 2**62]),
         no_body="divides in float32",
     )
-    yield Case("Range", scalars(np.int16, -32768, 32767, 30000), np.int16([-32768, -2768, 27232]))
-    yield Case("Range", tuple(np.int32([x]) for x in (0, 3, 1)), np.int32([0, 1, 2]), id="1-d")
+    yield Case(
+        "Range",
+        scalars(np.int16, -32768, 32767, 30000),
+        np.int16([-32768, -2768, 27232]),
+        no_body="the difference wraps around",
+    )
+    lists = tuple(np.int32([number]) for number in (0, 3, 1))
+    yield Case("Range", lists, np.int32([0, 1, 2]), no_body="it adds a dimension", id="1-d")
     for inputs, text in (
         (scalars(np.int32, 0, 5, 0), "start=0 to limit=5 by delta=0"),
         (scalars(np.float32, 0, 5, 0), "delta=0.0"),
