@@ -287,6 +287,15 @@ def test_too_little_memory(monkeypatch):
             read(proto)
 
 
+def test_too_little_memory_for_a_dense_tensor(monkeypatch):
+    sparse = minirt.SparseTensor(X, np.arange(3), (2**20,))
+    monkeypatch.setattr(np, "zeros", Mock(side_effect=MemoryError))
+    with pytest.raises(minirt.UnsupportedError) as caught:
+        sparse.dense()
+    message = "a sparse tensor of shape [1048576] takes 4194304 bytes when dense; memory has less"
+    assert str(caught.value) == message
+
+
 # Names that a terminal would take for commands
 
 
