@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import kernels
+from .blas import alone, multiply_floats
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -26,12 +27,7 @@ _quiet = np.errstate(all="ignore")
 
 def matmul(dtype: np.dtype) -> Multiply:
     """``run(a, b, y)``: y = a b, as ``numpy.matmul``; integers wrap around."""
-    return _multiply_floats if dtype.kind == "f" else kernels.multiply_integers(dtype)
-
-
-@_quiet
-def _multiply_floats(a: np.ndarray, b: np.ndarray, y: np.ndarray) -> None:
-    np.matmul(a, b, y)
+    return multiply_floats() if dtype.kind == "f" else kernels.multiply_integers(dtype)
 
 
 def gemm(dtype: np.dtype, alpha: float, beta: float) -> Callable[..., None]:
@@ -85,14 +81,15 @@ def matmul_quantized(dtype: np.dtype) -> Callable[..., None]:
     y = a b times the scales of a and b, divided by that of y, plus the zero point of y.
     """
     limits = np.iinfo(dtype) if dtype.kind != "f" else None
-    multiply_short = kernels.multiply_short()
+    multiply_short, multiply_doubles = kernels.multiply_short(), multiply_floats()
 
     @_quiet
     def run(
         a: np.ndarray, b: np.ndarray, scales: Sequence[np.ndarray], zero: np.ndarray, y: np.ndarray
     ) -> None:
         if "f" in (a.dtype.kind, b.dtype.kind) or a.shape[-1] > _DEEP:
-            total = np.matmul(a.astype(np.float64), b.astype(np.float64))
+            total = np.empty(y.shape)
+            multiply_doubles(a.astype(np.float64), b.astype(np.float64), total)
         else:
             sums = np.empty(y.shape, np.int32)
             multiply_short(a, b, sums)
@@ -115,4 +112,5 @@ _DEEP = 1 << 15
 @_quiet
 def determinants(x: np.ndarray, y: np.ndarray) -> None:
     """The determinants of square matrices, computed in float64."""
-    y[...] = np.linalg.det(x.astype(np.float64))
+    with alone():
+        y[...] = np.linalg.det(x.astype(np.float64))
