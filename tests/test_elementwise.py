@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import warnings
 
 import ml_dtypes
 import numpy as np
 import pytest
+from cases_arithmetic import quotient
+from elementwise_rows import in_float64, integers
 from onnx import ModelProto, parser
 
 import minirt
 from minirt.data.arrays import to_public, to_storage
 from minirt.dtypes import BY_NAME
 from minirt.errors import SchemaError, ShapeError
-from minirt.kernels import arrays
+from minirt.kernels import arithmetic, arrays
 from minirt.kernels.arrays import elementwise
 from minirt.ops import registry
 from minirt.types import Dim, TensorType
@@ -179,3 +183,68 @@ def test_limits_are_single_numbers(shape):
 def test_attributes_are_looked_at_when_types_are_found():
     with pytest.raises(SchemaError, match="direction='UP' is neither"):
         types("BitShift", UNKNOWN, UNKNOWN, direction="UP")
+
+
+# What is done by NumPy for few elements, and by loops for many
+
+
+@pytest.mark.parametrize("few", [0, 1 << 20], ids=["loop", "NumPy"])
+@pytest.mark.parametrize("dtype", [f"{kind}{bits}" for kind in "iu" for bits in (1, 2, 4, 8)])
+def test_division_towards_zero(monkeypatch, few, dtype):
+    monkeypatch.setattr(arithmetic, "FEW", few)
+    x = integers(np.dtype(dtype))
+    if x.itemsize == 8:
+        exact = np.array([2**53, 2**53 - 1, 2**53 + 1, 3 << 53, 10**15], dtype)
+        x = np.concatenate([x, exact, exact * np.array(-1).astype(dtype)])
+    expected = in_float64(quotient)(x[:, None], x)
+    with np.errstate(all="ignore"):
+        for a, b, wanted in (
+            (x[:, None], x, expected),
+            (x, x[3:4], expected[:, 3]),
+            (x[:1].reshape(()), x, expected[0]),
+            (x[:1], x[1:2], expected[0, 1:2]),
+        ):
+            out = np.empty(wanted.shape, dtype)
+            arithmetic.divide(a, b, out)
+            assert out.tolist() == wanted.tolist()
+
+
+@pytest.mark.parametrize("few", [0, 1 << 20], ids=["loop", "NumPy"])
+@pytest.mark.parametrize("dtype", ["u1", "u2", "u4", "u8", "f4", "f8", "c8", "c16", "O"])
+def test_choice(monkeypatch, few, dtype):
+    monkeypatch.setattr(arithmetic, "FEW", few)
+    condition = np.random.default_rng(5).integers(0, 2, (3, 1, 7), np.uint8)
+    x, y = np.arange(5).astype(dtype)[:, None], np.arange(100, 107).astype(dtype)
+    for a, b in ((x, y), (y, x), (x[0], y), (y, x[1].reshape(()))):
+        expected = np.where(condition, a, b)
+        out = np.empty(expected.shape, dtype)
+        arithmetic.choose(condition, a, b, out)
+        assert out.tolist() == expected.tolist()
+
+
+def test_choice_through_a_session():
+    condition = np.random.default_rng(6).integers(0, 2, (9, 1001)).astype(bool)
+    x, y = np.arange(9009.0).reshape(9, 1001), np.arange(1001.0)
+    graph = "(bool[9,N] c, double[9,N] x, double[N] y) => (double[9,N] z) { z = Where(c, x, y) }"
+    z = minirt.run(model(graph), {"c": condition, "x": x, "y": y})["z"]
+    assert z.tobytes() == np.where(condition, x, y).tobytes()
+
+
+SHAPE_ARITHMETIC = """
+import sys
+sys.modules["numba"] = None
+from onnx import parser
+import minirt
+graph = '(float[N,6] x) => (float[A,B] z) <int64[1] two = {2}, int64[1] all = {-1}>'
+graph += '{ s = Shape(x) h = Div(s, two) c = Less(h, two) m = Mul(h, all) w = Where(c, s, m)'
+graph += 'v = Max(w, two) y = Pow(v, two) z = ConstantOfShape(y) }'
+model = parser.parse_model(f'<ir_version: 8, opset_import: ["" : 22]> g {graph}')
+graph = minirt.infer(model, {"x": [2, 6]})
+print(graph.outputs[0].type)
+"""
+
+
+def test_shapes_are_computed_without_numba():
+    command = [sys.executable, "-c", SHAPE_ARITHMETIC]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert (done.stderr, done.stdout) == ("", "float[4,4]\n")

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .. import kernels
-from .arithmetic import store
+from .arithmetic import choose, store
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,8 +16,6 @@ __all__ = ["integer_erf", "integer_shrink", "prelu"]
 
 def prelu(x: np.ndarray, slope: np.ndarray, out: np.ndarray) -> None:
     """x, or slope x where it is negative."""
-    # One thread: it is bound within a run, which knows nothing of how many there may be.
-    choose = kernels.chooser(x.dtype, x.size, threads=1)
     choose(np.less(x, 0).view(np.uint8), slope * x, x, out)
 
 

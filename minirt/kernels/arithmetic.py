@@ -16,7 +16,23 @@ from ..dtypes import BY_NAME
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["clip", "divide", "largest", "mean", "power", "shift", "smallest", "store", "total"]
+__all__ = [
+    "FEW",
+    "choose",
+    "clip",
+    "divide",
+    "largest",
+    "mean",
+    "power",
+    "smallest",
+    "store",
+    "total",
+]
+
+
+#: So many elements are left to NumPy alone: shapes are computed where types are found, and there
+#: nothing is compiled. The loops for more give the same bits.
+FEW = 4096
 
 
 def divide(a: np.ndarray, b: np.ndarray, out: np.ndarray) -> None:
@@ -25,6 +41,8 @@ def divide(a: np.ndarray, b: np.ndarray, out: np.ndarray) -> None:
         np.divide(a, b, out=out)
     elif out.dtype.kind == "u":
         np.floor_divide(a, b, out=out)
+    elif out.size <= FEW:
+        np.floor_divide(a - np.fmod(a, b), b, out=out)
     else:
         kernels.divide_integers(a, b, out)
 
@@ -58,14 +76,6 @@ def _integer_power(x: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:
     np.copyto(out, powers, casting="unsafe")
 
 
-def shift(x: np.ndarray, y: np.ndarray, left: bool, out: np.ndarray) -> None:
-    """The bits of x, moved by y places; by negative ones, or more than x has, all of them."""
-    if left:
-        np.left_shift(x, y, out=out)
-    else:
-        np.right_shift(x, y, out=out)
-
-
 def total(arrays: Sequence[np.ndarray], out: np.ndarray) -> None:
     """Sums."""
     _combine(np.add, arrays, out)
@@ -95,6 +105,19 @@ def _combine(
         np.copyto(out, first)
     for array in rest:
         first = function(first, array, out=out)
+
+
+def choose(condition: np.ndarray, x: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:
+    """The element of x where ``condition``, a byte, is 1, that of y where it is 0; of any type.
+
+    ``out`` must be none of the operands.
+    """
+    if out.size <= FEW or out.dtype.hasobject:
+        np.copyto(out, y)
+        np.copyto(out, x, where=condition.view(np.bool_))
+    else:
+        # One thread: it is bound within a run, which knows nothing of how many there may be.
+        kernels.chooser(out.dtype, out.size, threads=1)(condition, x, y, out)
 
 
 def clip(x: np.ndarray, low: np.ndarray | None, high: np.ndarray | None, out: np.ndarray) -> None:

@@ -1,4 +1,4 @@
-"""The choice between two arrays, element by element, for all types: by their bits."""
+"""The choice between two arrays, element by element: by their bits."""
 
 from __future__ import annotations
 
@@ -27,10 +27,8 @@ def chooser(
 ) -> Callable[[np.ndarray, np.ndarray, np.ndarray, np.ndarray], None]:
     """``run(condition, x, y, out)``: of x where the condition is 1, of y where it is 0.
 
-    All are storage arrays, which are broadcast to the ``size`` elements of ``out``.
+    All are storage arrays, of numbers, which are broadcast to the ``size`` elements of ``out``.
     """
-    if dtype.hasobject:
-        return _choose_objects
     word, words = np.dtype(f"u{min(dtype.itemsize, 8)}"), -(-dtype.itemsize // 8)
     bound = choose.bind(np.dtype("u1"), word, word, word, size=size * words, threads=threads)
 
@@ -47,8 +45,3 @@ def chooser(
 def _words(array: np.ndarray) -> np.ndarray:
     """The same memory as unsigned integers of at most 64 bits, along an axis of their own."""
     return array.reshape(*array.shape, 1).view(f"u{min(array.itemsize, 8)}")
-
-
-def _choose_objects(condition: np.ndarray, x: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:
-    np.copyto(out, y)
-    np.copyto(out, x, where=condition.view(np.bool_))

@@ -12,6 +12,7 @@ import numpy as np
 
 from .. import kernels
 from ..dtypes import BY_NAME
+from ..kernels import arithmetic
 from ..kernels.arrays import Shaped, elementwise
 from ..types import TensorType
 from .arguments import flag
@@ -60,4 +61,10 @@ def is_inf(X, *, detect_negative, detect_positive):
 def where(condition, X, Y):
     """The element of ``X`` where ``condition`` holds, else that of ``Y``; of any type."""
     output = TensorType(X.dtype, broadcast(condition, X, Y))
-    return output, lambda: Shaped(kernels.chooser(X.dtype.storage, output.size))
+
+    def thunk() -> Shaped:
+        storage, size = X.dtype.storage, output.size or 0
+        few = size <= arithmetic.FEW or storage.hasobject
+        return Shaped(arithmetic.choose if few else kernels.chooser(storage, size))
+
+    return output, thunk
