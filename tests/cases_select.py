@@ -183,6 +183,10 @@ CASES = [
             *((X, np.array([True, False, False, True, True])), {"axis": 0}),
             *(ExecutionError, "condition[3] is true, but there are 3 to choose from"),
         ),
+        (
+            *((X, np.array([False, False, False, True])), {"axis": 0}),
+            *(ExecutionError, "condition[3] is true, but there are 3 to choose from"),
+        ),
         ((X[:, :0], CONDITION), {}, ExecutionError, "condition[0] is true, but there are 0"),
         ((X, CONDITION[None]), {}, ShapeError, "condition is bool[1,3], but must be bool[?]"),
         ((X, CONDITION), {"axis": 3}, ShapeError, "axis=3 is not in [-3, 2]"),

@@ -68,7 +68,7 @@ def _non_zero(numbers: np.ndarray) -> np.ndarray:
         rest = np.flatnonzero(numbers != zero)
     places = np.empty((numbers.ndim, rest.size), np.int64)
     for axis in reversed(range(1, numbers.ndim)):
-        np.divmod(rest, max(numbers.shape[axis], 1), out=(rest, places[axis]))
+        np.divmod(rest, numbers.shape[axis], out=(rest, places[axis]))
     places[:1] = rest
     return places
 
