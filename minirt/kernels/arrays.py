@@ -99,10 +99,23 @@ def elementwise(
     ``operands`` are tensors that are broadcast, ``results`` have the shape that comes of it. What
     has to be widened is, block by block, in the cache. Nothing warns of overflow and the like.
     """
-    quiet = np.errstate(all="ignore")
-    types, size = (*operands, *results), results[0].size or 0
-    if size <= _BLOCK or not any(t and _is_widened(t.dtype) for t in types):
-        return Shaped(quiet(computed(function, operands, results).function))
+    size = results[0].size or 0
+    narrow = [t for t in (*operands, *results) if t and _is_widened(t.dtype)]
+    if narrow and size > _BLOCK:
+        run = _in_blocks(function, operands, results, size)
+    else:
+        run = computed(function, operands, results).function
+    return Shaped(np.errstate(all="ignore")(run))
+
+
+def _in_blocks(
+    function: Callable[..., Any],
+    operands: Sequence[TensorType | None],
+    results: Sequence[TensorType],
+    size: int,
+) -> Callable[..., None]:
+    """As :func:`computed`, for parts of arrays along the first axis of their merged shapes."""
+    types = (*operands, *results)
     shapes = _merged([() if t is None else t.shape or () for t in types])
     rows = shapes[-1][0]
     step = max(1, _BLOCK * rows // size)
@@ -126,7 +139,7 @@ def elementwise(
             compute = block if start + step <= rows else rest
             compute(*[v if v is None or len(v) == 1 else v[start : start + step] for v in views])
 
-    return Shaped(quiet(run))
+    return run
 
 
 def _is_widened(dtype: DType) -> bool:
