@@ -200,6 +200,17 @@ def test_text():
         )
 
 
+def test_what_stays_outlives_the_buffer_it_came_from():
+    """Without an iteration values are handed on, while other values take their place."""
+    s = session(
+        "int64 n, float[2] x", "float[2] z",
+        "h = Neg(x) " + loop("n, , h", "i, c, v", "w = Add(v, v)", "c, w", "y")
+        + " k = Abs(x) z = Add(k, y)",
+    )  # fmt: skip
+    assert s.run([count(0), X])[0].tolist() == [0, 0]
+    assert s.run([count(1), X])[0].tolist() == [-1, -2]
+
+
 # Conditions
 
 

@@ -54,6 +54,17 @@ def test_results_are_new_and_arguments_as_before():
         assert (start.tolist(), x.tolist()) == ([1, 2], X.T[: len(x)].tolist())
 
 
+def test_states_outlive_the_buffers_they_came_from():
+    """Without a step they are handed on, while other values take their place."""
+    s = session(
+        "float[2] s, float[N] x", "float[2] z",
+        "h = Neg(s) " + scan("h, x", "p, e", "q = Add(p, e)", "q", "y", ONE)
+        + " k = Abs(s) z = Add(k, y)",
+    )  # fmt: skip
+    for x in ([], [3], [3, 4]):
+        assert s.run([np.float32([1, 2]), np.float32(x)])[0].tolist() == [sum(x)] * 2
+
+
 def test_two_inputs_of_different_types():
     s = session(
         "float[N] x, string[N] t", "float[N] y, string[N] u",

@@ -60,6 +60,14 @@ def test_tensors_in_sequences_outlive_the_buffers_they_came_from():
         assert y.tolist() == [-3, -6]
 
 
+def test_what_an_optional_holds_outlives_the_buffer_it_came_from():
+    s = session(
+        "float[2] x", "float[2] z",
+        "h = Neg(x) p = Optional(h) k = Abs(x) y = OptionalGetElement(p) z = Add(k, y)",
+    )  # fmt: skip
+    assert s.run([X])[0].tolist() == [0, 0]
+
+
 # Promises of the file
 
 
