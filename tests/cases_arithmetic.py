@@ -147,6 +147,10 @@ def powers() -> Iterator[Case]:
     for y in (2.0, 3.0, 1.0, -1.0):  # one exponent for all
         yield Case("Pow", (x, F4(y).reshape(())), in_float64(power), ulp=1)
         yield Case("Pow", (x, np.float64([y])), in_float64(power), ulp=1)
+    whole = np.int32([3, -46_341])
+    for y in (F4([2.0]), F4([2.0, 2.0])):  # in float64, and then out of range
+        yield Case("Pow", (whole, y), np.int32([9, -(1 << 31)]))
+    yield Case("Pow", (whole, np.int32([2])), np.int32([9, 46_341**2 - (1 << 32)]))
     yield Case("Pow", (x, x), in_float64(power), ulp=4, elementwise=True)
     for opset in (1, 7, 12, 13):
         yield Case("Pow", (abs(x), x), in_float64(power), opset=opset, ulp=4)

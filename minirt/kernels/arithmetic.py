@@ -54,10 +54,10 @@ def power(x: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:
     towards zero, 0 for a base of 0. Integers to the power of floats are computed in float64.
     """
     exponent = y.reshape(-1)[0] if y.size == 1 else None
-    if exponent in (2, 3):
-        np.multiply(x if exponent == 2 else x * x, x, out=out)
-    elif y.dtype.kind == "f" and out.dtype.kind == "i":
+    if out.dtype.kind == "i" and y.dtype.kind == "f":
         store(np.power(x, y, dtype=np.float64), out)
+    elif exponent in (2, 3):
+        np.multiply(x if exponent == 2 else x * x, x, out=out)
     elif out.dtype.kind == "i":
         _integer_power(x, y, out)
     else:
