@@ -12,6 +12,7 @@ from ..graph import Value
 from ..types import TensorType
 
 if TYPE_CHECKING:
+    from ..dtypes import DType
     from ..graph import Graph, Node
 
 __all__ = ["attribute_to_operand", "flag", "single"]
@@ -33,16 +34,18 @@ def single(name: str, operand: TensorType) -> int | None:
     return None if operand.value is None else int(operand.value.reshape(-1)[0])
 
 
-def attribute_to_operand(node: Node, graph: Graph, name: str, *, rank: int = 1) -> None:
-    """Make an attribute of integers the next operand of ``node``, of ``rank`` 0 or 1.
+def attribute_to_operand(
+    node: Node, graph: Graph, name: str, *, rank: int = 1, dtype: DType = _INT64
+) -> None:
+    """Make an attribute of numbers the next operand of ``node``, of ``rank`` 0 or 1.
 
     Does nothing if the node has no such attribute.
     """
     content = node.attributes.pop(name, None)
     if content is None:
         return
-    array = np.array(content, _INT64.storage).reshape((-1,) * rank)
+    array = np.array(content, dtype.storage).reshape((-1,) * rank)
     array.flags.writeable = False
-    operand = Value(name, TensorType(_INT64, array.shape))
+    operand = Value(name, TensorType(dtype, array.shape))
     graph.initializers[operand] = array
     node.inputs.append(operand)

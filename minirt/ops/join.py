@@ -219,7 +219,7 @@ def expand(input, shape):
     old, new = cast("tuple[int, ...]", input.shape), cast("tuple[int, ...]", output.shape)
     old = (1,) * (len(new) - len(old)) + old
     repeats = [count if size == 1 else 1 for size, count in zip(old, new, strict=True)]
-    return _repeated(output, old, repeats)
+    return repeated(output, old, repeats, "input")
 
 
 @op("Tile", since=6, contents=("repeats",))
@@ -261,13 +261,13 @@ def _tile(input: TensorType, counts: list[int], name: str):
     output = input.with_shape(*map(product, zip(sizes, counts, strict=True)))
     if not input.is_concrete:
         return output, None
-    return _repeated(addressable(output), cast("Sequence[int]", sizes), counts)
+    return repeated(addressable(output), cast("Sequence[int]", sizes), counts, "input")
 
 
-def _repeated(output: TensorType, sizes: Sequence[int], repeats: Sequence[int]):
-    """``output``, which has ``input``, of these ``sizes``, so many times along each axis."""
+def repeated(output: TensorType, sizes: Sequence[int], repeats: Sequence[int], operand: str):
+    """``output``: what ``operand``, of these ``sizes``, is so many times along each axis."""
     if all(count == 1 for count in repeats):
-        return output, Alias("input")
+        return output, Alias(operand)
     groups, storage = _merged(sizes, repeats), output.dtype.storage
     if storage.hasobject or not output.size:
         return output, lambda: Shaped(partial(_broadcast, groups))
