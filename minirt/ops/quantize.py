@@ -16,15 +16,18 @@ from .registry import op
 from .shapes import normalized_axis
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from ..dtypes import DType
+    from ..kernels.arrays import Shaped
+    from ..kernels.quantized import Run
     from ..types import TensorType
 
     #: From a scale or zero point to an array that is broadcast to the shape of ``x``.
     Spread = Callable[[np.ndarray], np.ndarray]
 
-_FLOAT, _DOUBLE, _UINT8 = BY_NAME["float"], BY_NAME["double"], BY_NAME["uint8"]
+_FLOAT, _DOUBLE = BY_NAME["float"], BY_NAME["double"]
+_UINT8, _UINT16 = BY_NAME["uint8"], BY_NAME["uint16"]
 _PRECISIONS = (_FLOAT, BY_NAME["float16"], _DOUBLE, BY_NAME["bfloat16"])
 
 
@@ -54,6 +57,11 @@ def quantize_linear(
     y = x.with_dtype(dtype)
 
     def to_integers():
+        if quotient is _FLOAT and x.dtype.is_float:
+            places = _places(x, y_scale, axis, block_size)
+            # Codes are what it writes.
+            codes = y.with_dtype(_UINT16 if dtype.bits == 16 else _UINT8)
+            return _by_places(kernels.quantize(dtype, places), operands, codes)
         divide = _division(x, y_scale, quotient, spread)
         return computed(
             lambda x, s, z, y: _store(divide(x, s), z, spread, y, dtype), operands, (y,)
@@ -70,7 +78,6 @@ def quantize_linear(
                 numbers += spread(zero)
             convert(numbers.reshape(-1), y.reshape(-1))
 
-        # Codes are what it writes.
         return computed(run, operands, (y.with_dtype(_UINT8),))
 
     return y, to_integers if dtype.is_integer else to_floats
@@ -146,9 +153,15 @@ def dequantize_linear(x, x_scale, x_zero_point=None, *, axis, block_size, output
     default = x_scale.dtype
     dtype = result_dtype("DequantizeLinear", "y", output_dtype or None, default, "output_dtype")
     spread = _spread(x, x_scale, x_zero_point, axis, block_size)
-    y = x.with_dtype(dtype)
+    y, operands = x.with_dtype(dtype), (x, x_scale, x_zero_point)
     # The difference of two int32 has 33 bits, more than float32 holds.
     exact = np.dtype(np.float64 if x.dtype.bits == 32 else np.float32)
+
+    if x.dtype.is_integer and x.dtype.bits <= 16:
+        number = number_dtype(x.dtype)
+        return y, lambda: _by_places(
+            kernels.dequantize(number, _places(x, x_scale, axis, block_size)), operands, y
+        )
 
     def run(x, scale, zero, y):
         with np.errstate(all="ignore"):
@@ -156,7 +169,26 @@ def dequantize_linear(x, x_scale, x_zero_point=None, *, axis, block_size, output
             numbers = np.subtract(x, zero, dtype=exact, casting="unsafe")
             np.multiply(numbers, spread(scale), out=y, dtype=np.float32, casting="unsafe")
 
-    return y, lambda: computed(run, (x, x_scale, x_zero_point), (y,))
+    return y, lambda: computed(run, operands, (y,))
+
+
+def _places(x, scale, axis: int, block_size: int):
+    """How ``scale`` is laid over ``x``, for kernels."""
+    if x.size == 0 or _may_be_single(scale):
+        return kernels.Places.single(x.size)
+    return kernels.Places.along(x.shape, axis % len(x.shape), block_size)
+
+
+def _by_places(run: Run, operands: Sequence[TensorType | None], result: TensorType) -> Shaped:
+    """A kernel over numbers, of one that takes flat buffers and zero points of any kind."""
+
+    def call(x, scale, zero, y):
+        scale = scale.astype(np.float32).reshape(-1)
+        zero = np.zeros_like(scale) if zero is None else zero.astype(np.float32).reshape(-1)
+        y = y.reshape(-1)
+        run(x.reshape(-1), scale, zero, y.view(f"u{y.itemsize}") if y.dtype.kind == "i" else y)
+
+    return computed(call, operands, (result,))
 
 
 def _spread(
