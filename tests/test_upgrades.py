@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from onnx import TensorProto, defs, helper
-from operators import temporary  # noqa: F401
+from operators import bare, temporary  # noqa: F401
 from protos import graph, model, node, value
 
 from minirt.dtypes import TABLE, Kind
@@ -105,7 +105,7 @@ def test_cast_1_takes_no_other_names(to):
 # The rules, for operators to come
 
 
-@pytest.mark.usefixtures("temporary")
+@pytest.mark.usefixtures("bare")
 def test_rewrites_run_in_order_from_the_nodes_opset_on():
     ran = []
 
@@ -137,7 +137,7 @@ def test_rewrites_run_in_order_from_the_nodes_opset_on():
     assert versions(28) == [28]
 
 
-@pytest.mark.usefixtures("temporary")
+@pytest.mark.usefixtures("bare")
 def test_an_old_default_is_filled_in_before_a_new_one_can_take_its_place():
     seen = []
 
@@ -155,7 +155,7 @@ def test_an_old_default_is_filled_in_before_a_new_one_can_take_its_place():
     assert seen == [1]
 
 
-@pytest.mark.usefixtures("temporary")
+@pytest.mark.usefixtures("bare")
 def test_a_rewrite_may_add_initializers_to_the_graph_of_its_node():
     @op("If")
     def if_(cond, *, then_branch, else_branch):
@@ -175,7 +175,7 @@ def test_a_rewrite_may_add_initializers_to_the_graph_of_its_node():
     assert [len(g.initializers) for g in loaded.graphs()] == [0, 1, 1]
 
 
-@pytest.mark.usefixtures("temporary")
+@pytest.mark.usefixtures("bare")
 def test_faults_that_a_rewrite_finds_are_located():
     @op("Abs")
     def absolute(X):
