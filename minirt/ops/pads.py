@@ -127,7 +127,7 @@ def _padded(
 
 def _size(size: int | Dim, width: tuple[int, int], data: TensorType) -> int | Dim:
     if isinstance(size, Dim):
-        return Dim() if any(width) else size
+        return Dim() if sum(width) else size
     if size + sum(width) < 0:
         raise ShapeError(f"pads {width[0]} and {width[1]} cut off more than data {data} has")
     return size + sum(width)
