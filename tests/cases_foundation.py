@@ -7,6 +7,7 @@ import numpy as np
 from cases import Case
 from onnx import TensorProto
 
+from minirt.dtypes import BY_NAME, TABLE, DType, Kind
 from minirt.errors import SchemaError
 
 X = np.float32([[-2.5, 0.0, 1.0], [3.25, -0.5, 448.0]])
@@ -15,6 +16,20 @@ HALF = X.astype(np.float16)
 
 def _to_half(x, to):
     return x.astype(np.float16)
+
+
+#: The one number that every type has.
+ONES = {
+    dtype: np.array(["1", "1"], object) if dtype.kind is Kind.STRING else np.ones(2, dtype.public)
+    for dtype in TABLE
+}
+CASTABLE = [dtype for dtype in TABLE if dtype.kind is not Kind.COMPLEX]
+FLOAT = BY_NAME["float"]
+
+
+def no_body(dtype: DType) -> str:
+    """CastLike takes what Cast takes, but its schema, to which its body is held, does not say."""
+    return "ONNX's CastLike has no 6-bit types" if dtype.bits == 6 else ""
 
 
 CASES = [
@@ -37,4 +52,13 @@ CASES = [
     ),
     *(Case("Identity", (X,), X, opset=v) for v in (1, 13, 14, 16, 19, 21, 23, 24, 25)),
     Case("Identity", ([X, X[0]],), [X, X[0]]),
+    *(Case("Cast", (ONES[d],), ONES[FLOAT], {"to": FLOAT.code}, id=f"{d}") for d in CASTABLE),
+    *(Case("Cast", (ONES[FLOAT],), ONES[d], {"to": d.code}, id=f"to {d}") for d in CASTABLE),
+    *(Case("CastLike", (ONES[d], X), ONES[FLOAT], id=f"{d}", no_body=no_body(d)) for d in CASTABLE),
+    *(
+        Case("CastLike", (ONES[FLOAT], ONES[d]), ONES[d], id=f"to {d}", no_body=no_body(d))
+        for d in CASTABLE
+    ),
+    *(Case("Constant", (), ONES[d], {"value": ONES[d]}, id=f"{d}") for d in TABLE),
+    *(Case("Identity", (ONES[d],), ONES[d], id=f"{d}") for d in TABLE if d.bits != 6),
 ]
