@@ -25,6 +25,8 @@ _HOMES = {
     "hardmax": "softmaxes",
     "log_softmax": "softmaxes",
     "softmax": "softmaxes",
+    "normalize": "normalization",
+    "shift_and_scale": "normalization",
     "cumulate": "cumulation",
     "multiply_integers": "integers",
     "multiply_short": "integers",

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .. import kernels
 from ..errors import SchemaError, ShapeError
-from ..kernels.arrays import computed
+from ..kernels.arrays import computed, number_dtype
+from ..kernels.reductions import means
 from ..types import merge
 from .registry import op, upgrade
 
@@ -15,6 +18,8 @@ if TYPE_CHECKING:
     from ..graph import Graph, Node
     from ..types import TensorType
 
+#: Lines shorter than this are left to NumPy.
+_SHORT = 16
 
 # Normalisation
 
@@ -35,13 +40,6 @@ def batch_normalization(X, scale, B, input_mean, input_var, *, epsilon, momentum
     operands = (X, scale, B, input_mean, input_var)
     outputs = (X.without_value(), input_mean.without_value(), input_var.without_value())
 
-    def infer(X, scale, B, mean, var, Y, *_):
-        with np.errstate(all="ignore"):
-            factor = _over(scale, X) / np.sqrt(_over(var, X) + epsilon)
-            np.subtract(X, _over(mean, X).astype(Y.dtype), out=Y)
-            np.multiply(Y, factor.astype(Y.dtype), out=Y)
-            np.add(Y, _over(B, X).astype(Y.dtype), out=Y)
-
     def train(X, scale, B, input_mean, input_var, Y, running_mean, running_var):
         mean, var = _statistics(X, _shared_axes(input_mean, X))
         _normalize(X, mean, var, _over(scale, X), _over(B, X), epsilon, Y)
@@ -52,9 +50,35 @@ def batch_normalization(X, scale, B, input_mean, input_var, *, epsilon, momentum
             if after is not None:
                 after[...] = before * momentum + now.reshape(before.shape) * (1 - momentum)
 
+    def kernel():
+        shift_and_scale = _shift_and_scale(X, scale)
+
+        def infer(X, scale, B, mean, var, Y):
+            with np.errstate(all="ignore"):
+                factor = _over(scale, X) / np.sqrt(_over(var, X) + epsilon)
+                terms = (_over(mean, X), factor, _over(B, X))
+                shift_and_scale(X, *(term.astype(X.dtype) for term in terms), Y)
+
+        return computed(infer, operands, outputs[:1])
+
     if training_mode:
         return outputs, lambda: computed(train, operands, outputs)
-    return outputs[0], lambda: computed(infer, operands, outputs[:1])
+    return outputs[0], kernel
+
+
+def _shift_and_scale(X, parameter):
+    """``run(X, mean, factor, bias, Y)``: (X - mean) * factor + bias, with broadcasting."""
+    number, count = number_dtype(X.dtype), prod(X.shape[2:])
+    if count < _SHORT or len(parameter.shape) > 1:
+
+        def run(X, mean, factor, bias, Y):
+            np.subtract(X, mean, out=Y)
+            np.multiply(Y, factor, out=Y)
+            np.add(Y, bias, out=Y)
+
+        return run
+    by_lines = kernels.shift_and_scale(number, X.size // count, count)
+    return lambda *arrays: by_lines(*(array.reshape(-1) for array in arrays))
 
 
 def _check_parameter(operand: TensorType, name: str, X: TensorType) -> None:
@@ -121,11 +145,18 @@ def instance_normalization(input, scale, B, *, epsilon):
     _check_rank(input, "input")
     output = input.without_value()
 
-    def run(input, scale, B, output):
-        mean, var = _statistics(input, tuple(range(2, input.ndim)))
-        _normalize(input, mean, var, _over(scale, input), _over(B, input), epsilon, output)
+    def kernel():
+        count = prod(input.shape[2:])
+        lines = input.size // count if count else 0
+        by_lines = kernels.normalize(number_dtype(input.dtype), lines, count, epsilon)
 
-    return output, lambda: computed(run, (input, scale, B), (output,))
+        def run(input, scale, B, output):
+            terms = (scale.astype(np.float64), B.astype(np.float64))
+            by_lines(input.reshape(-1), *terms, output.reshape(-1))
+
+        return computed(run, (input, scale, B), (output,))
+
+    return output, kernel
 
 
 @upgrade("InstanceNormalization", to=6)
@@ -164,18 +195,17 @@ def lrn(X, *, alpha, beta, bias, size):
 
 @op("GlobalAveragePool")
 def global_average_pool(X):
-    """The mean of each channel, summed in float64.
+    """The mean of each channel.
 
     https://onnx.ai/onnx/operators/onnx__GlobalAveragePool.html
     """
     Y = _pooled(X)
 
-    def run(X, Y):
-        with np.errstate(all="ignore"):
-            axes = tuple(range(2, X.ndim))
-            Y[...] = X.sum(axes, np.float64, keepdims=True) / np.prod(X.shape[2:])
+    def kernel():
+        axes = tuple(range(2, len(X.shape)))
+        return computed(means(number_dtype(X.dtype), X.shape, axes), (X,), (Y,))
 
-    return Y, lambda: computed(run, (X,), (Y,))
+    return Y, kernel
 
 
 @op("GlobalMaxPool")
