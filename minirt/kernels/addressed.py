@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .combine import combine_rows
 from .overwrite import begin
 from .positions import element_positions, row_positions
 
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from .positions import Locate
 
     Sizes = tuple[int, ...]
+    #: What combines elements, and the type of these; None where they are replaced.
+    Reduction = tuple[str, np.dtype] | None
     Gather = Callable[[np.ndarray, np.ndarray, np.ndarray], None]
     Scatter = Callable[[np.ndarray, np.ndarray, np.ndarray, np.ndarray], None]
 
@@ -40,19 +43,19 @@ def gather_rows(sizes: Sizes, lengths: Sizes, batch_dims: int) -> Gather:
 
 
 def scatter_elements(
-    sizes: Sizes, lengths: Sizes, axis: int, dtype: np.dtype, combine: np.ufunc | None
+    sizes: Sizes, lengths: Sizes, axis: int, dtype: np.dtype, reduction: Reduction
 ) -> Scatter:
     """``run(data, indices, updates, out)``: data with updates where indices say.
 
-    They replace what is there, the last of several in one place, or are combined with it. See
-    :func:`~minirt.kernels.positions.element_positions`.
+    They replace what is there, the last of several in one place, or with a ``reduction`` are
+    combined with it. See :func:`~minirt.kernels.positions.element_positions`.
     """
-    return _scatter(element_positions(sizes, lengths, axis, dtype), 1, combine)
+    return _scatter(element_positions(sizes, lengths, axis, dtype), 1, reduction)
 
 
-def scatter_rows(sizes: Sizes, lengths: Sizes, combine: np.ufunc | None) -> Scatter:
+def scatter_rows(sizes: Sizes, lengths: Sizes, reduction: Reduction) -> Scatter:
     """As :func:`scatter_elements`, for :func:`~minirt.kernels.positions.row_positions`."""
-    return _scatter(row_positions(sizes, lengths), prod(sizes[lengths[-1] :]), combine)
+    return _scatter(row_positions(sizes, lengths), prod(sizes[lengths[-1] :]), reduction)
 
 
 def _gather(locate: Locate, row: int) -> Gather:
@@ -64,7 +67,9 @@ def _gather(locate: Locate, row: int) -> Gather:
     return run
 
 
-def _scatter(locate: Locate, row: int, combine: np.ufunc | None) -> Scatter:
+def _scatter(locate: Locate, row: int, reduction: Reduction) -> Scatter:
+    combine = None if reduction is None else combine_rows(*reduction, row)
+
     def run(data: np.ndarray, indices: np.ndarray, updates: np.ndarray, out: np.ndarray) -> None:
         positions = locate(indices)
         updates = begin(data, updates, out).reshape(-1)
@@ -72,25 +77,10 @@ def _scatter(locate: Locate, row: int, combine: np.ufunc | None) -> Scatter:
             return
         if combine is None:
             _rows(out, row)[positions] = _rows(updates, row)
-            return
-        with np.errstate(all="ignore"):
-            _combine(combine, positions, row, updates, out.reshape(-1))
+        else:
+            combine(out.reshape(-1), positions, updates)
 
     return run
-
-
-def _combine(
-    combine: np.ufunc, positions: np.ndarray, row: int, updates: np.ndarray, out: np.ndarray
-) -> None:
-    """Combine rows of ``row`` elements of ``out`` with updates, all of them flat."""
-    if row > 1 and np.bincount(positions).max() == 1:  # no row twice
-        rows = _rows(out, row)
-        found = rows[positions].view(out.dtype).reshape(-1)
-        rows[positions] = _rows(combine(found, updates, out=found), row)
-        return
-    if row > 1:
-        positions = np.add.outer(positions * row, np.arange(row)).reshape(-1)
-    combine.at(out, positions, updates)
 
 
 def _rows(array: np.ndarray, row: int) -> np.ndarray:

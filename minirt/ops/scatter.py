@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from .. import kernels
 from ..dtypes import Kind
 from ..errors import SchemaError, ShapeError, UnsupportedError
-from ..kernels.arrays import Shaped, computed
+from ..kernels.arrays import Shaped, computed, number_dtype
 from ..kernels.overwrite import write_cache
 from ..types import Dim, TensorType
 from .fit import fit
@@ -20,10 +18,13 @@ from .shapes import normalized_axis
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    import numpy as np
+
     from ..dtypes import DType
     from ..graph import Graph, Node
 
-_UFUNCS = {"add": np.add, "mul": np.multiply, "max": np.maximum, "min": np.minimum}
+#: Each reduction, and which one does the same to bytes that are 0 and 1.
+_ON_BOOLS = {"add": "max", "mul": "min", "max": "max", "min": "min"}
 
 
 @op("ScatterElements", inplace=("data",))
@@ -32,14 +33,16 @@ def scatter_elements(data, indices, updates, *, axis, reduction):
 
     https://onnx.ai/onnx/operators/onnx__ScatterElements.html
     """
-    combine = _combination(reduction, data.dtype)
+    _check_reduction(reduction, data.dtype)
     axis = element_axis(data, indices, axis)
     if indices.shape is not None:
         fit("updates", updates, *indices.shape, why=f" as indices {indices}")
-    return data.without_value(), lambda: _on(
+    return data.without_value(), lambda: _combining(
+        reduction,
         data,
-        combine,
-        kernels.scatter_elements(data.shape, indices.shape, axis, indices.dtype.storage, combine),
+        lambda how: kernels.scatter_elements(
+            data.shape, indices.shape, axis, indices.dtype.storage, how
+        ),
     )
 
 
@@ -49,7 +52,7 @@ def scatter_nd(data, indices, updates, *, reduction):
 
     https://onnx.ai/onnx/operators/onnx__ScatterND.html
     """
-    combine = _combination(reduction, data.dtype)
+    _check_reduction(reduction, data.dtype)
     output = data.without_value()
     if data.shape is None or indices.shape is None:
         return output, None
@@ -61,8 +64,8 @@ def scatter_nd(data, indices, updates, *, reduction):
     if depth > len(data.shape):
         raise ShapeError(f"indices {indices} address {depth} axes, but data {data} has fewer")
     fit("updates", updates, *rows, *data.shape[depth:], why=f" for {data} and indices {indices}")
-    return output, lambda: _on(
-        data, combine, kernels.scatter_rows(data.shape, indices.shape, combine)
+    return output, lambda: _combining(
+        reduction, data, lambda how: kernels.scatter_rows(data.shape, indices.shape, how)
     )
 
 
@@ -94,24 +97,28 @@ def tensor_scatter(past_cache, update, write_indices, *, axis, mode):
     )
 
 
-def _combination(reduction: str, dtype: DType) -> np.ufunc | None:
-    """What combines an element with an update, None where that replaces it."""
+def _check_reduction(reduction: str, dtype: DType) -> None:
     if reduction == "none":
-        return None
-    if reduction not in _UFUNCS:
-        raise SchemaError(f"reduction={reduction!r} is none of none, {', '.join(_UFUNCS)}")
+        return
+    if reduction not in _ON_BOOLS:
+        raise SchemaError(f"reduction={reduction!r} is none of none, {', '.join(_ON_BOOLS)}")
     without_order = dtype.kind is Kind.COMPLEX and reduction in ("max", "min")
     if dtype.kind is Kind.STRING or without_order:
         raise UnsupportedError(
             f"reduction={reduction!r} means nothing for elements of type {dtype}",
             dtype=dtype.name,
         )
-    return _UFUNCS[reduction]
 
 
-def _on(data: TensorType, combine: np.ufunc | None, run: Callable[..., None]) -> Shaped:
-    """The kernel ``run(data, indices, updates, out)``, on numbers where it computes."""
-    return Shaped(run) if combine is None else computed(run, (data, None, data), (data,))
+def _combining(
+    reduction: str, data: TensorType, bind: Callable[[tuple[str, np.dtype] | None], Callable]
+) -> Shaped:
+    """The kernel that ``bind`` makes of a reduction, on numbers where it computes."""
+    if reduction == "none":
+        return Shaped(bind(None))
+    if data.dtype.kind is Kind.BOOL:
+        return Shaped(bind((_ON_BOOLS[reduction], data.dtype.storage)))
+    return computed(bind((reduction, number_dtype(data.dtype))), (data, None, data), (data,))
 
 
 def _check_length(count: int | Dim, length: int | Dim) -> None:
