@@ -102,6 +102,9 @@ def _gemms() -> list[Case]:
     return [
         *rows,
         Case("Gemm", integers, _gemm, {"alpha": 0.5, "beta": 0.25}, id="cut off"),
+        Case(
+            "Gemm", (np.int32([[2**30]]), np.int32([[1]])), np.int32([[-(2**31)]]), {"alpha": 2.5}
+        ),
         Case("Gemm", integers, _gemm, {"alpha": -3.0, "beta": 2.0}, id="whole"),
         Case("Gemm", (np.uint32([[2**31]]), np.uint32([[2]]), np.uint32([[1]])), np.uint32([[1]])),
         Case("Gemm", (none, none.T.copy()), np.zeros((2, 2), np.float32), id="nothing"),

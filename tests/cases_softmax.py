@@ -1,4 +1,4 @@
-"""Softmax, LogSoftmax, Hardmax. Expected: the formula in float64, rounded once.
+"""Softmax, LogSoftmax, Hardmax, LpNormalization. Expected: the formula in float64, rounded once.
 
 The largest element is subtracted as it is everywhere: in float32, or float64 for float64.
 """
@@ -12,7 +12,7 @@ import numpy as np
 from case_data import allowed, numbers, type_name
 from cases import Case
 
-from minirt.errors import ShapeError
+from minirt.errors import SchemaError, ShapeError
 
 NAMES = ("Softmax", "LogSoftmax", "Hardmax")
 
@@ -123,4 +123,33 @@ HARDMAX = [
     Case("Hardmax", (np.float32([_INF, _NAN, _NAN]),), np.float32([0, 1, 0]), id="NaN"),
 ]
 
-CASES = [*_rows(), *SPECIAL, *HARDMAX]
+
+def _normalized(input, *, axis=-1, p=2):
+    x = input.astype(np.float64)
+    norm = np.sum(abs(x) ** p, axis, keepdims=True) ** (1 / p)
+    return np.where(norm == 0, 0, x / np.where(norm == 0, 1, norm)).astype(input.dtype)
+
+
+def _norms() -> list[Case]:
+    rows = []
+    for opset in (1, 22):
+        for dtype in allowed("LpNormalization", opset):
+            x = numbers(dtype, 2, 3, 4)
+            x[0, :, 1] = x[1, 2] = 0
+            for attributes in ({}, {"axis": 1}, {"axis": -3, "p": 1}):
+                rows.append(
+                    Case("LpNormalization", (x,), _normalized, attributes, opset=opset, ulp=1)
+                )
+    x = np.float32([[3, -4], [np.inf, 1], [np.nan, 1], [0, -0.0]])
+    return [
+        *rows,
+        Case("LpNormalization", (x[:1],), np.float32([[0.6, -0.8]]), id="3, 4, 5"),
+        Case("LpNormalization", (x[1:3],), np.float32([[np.nan, 0], [np.nan] * 2]), id="special"),
+        Case("LpNormalization", (x[3:],), np.float32([[0, 0]]), id="zeros"),
+        Case("LpNormalization", (x[:0],), x[:0], {"axis": 0}, id="nothing"),
+        Case("LpNormalization", (x,), attributes={"p": 3}, raises=(SchemaError, "p=3")),
+        Case("LpNormalization", (x,), attributes={"axis": 2}, raises=(ShapeError, "axis=2")),
+    ]
+
+
+CASES = [*_rows(), *SPECIAL, *HARDMAX, *_norms()]

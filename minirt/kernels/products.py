@@ -8,6 +8,7 @@ import numpy as np
 
 from .. import kernels
 from .blas import alone, multiply_floats
+from .reductions import store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -57,8 +58,7 @@ def _combine(y: np.ndarray, c: np.ndarray | None, alpha: float, beta: float) -> 
         if c is not None:
             np.add(y, c * _wrapped(beta, y.dtype), y)
     else:
-        total = alpha * y + (0 if c is None else beta * c)
-        np.copyto(y, total, casting="unsafe")
+        store(alpha * y + (0 if c is None else beta * c), y)
 
 
 def _wrapped(factor: float, dtype: np.dtype) -> np.ndarray:

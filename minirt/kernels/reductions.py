@@ -28,6 +28,7 @@ __all__ = [
     "means",
     "minima",
     "products",
+    "store",
     "sums",
     "sums_of_squares",
 ]
@@ -131,7 +132,7 @@ def l2_norms(dtype: np.dtype, shape: Sequence[int], axes: tuple[int, ...]) -> Ru
     def run(x: np.ndarray, out: np.ndarray) -> None:
         total = np.empty(out.shape, real)
         add(x.astype(real, copy=False), total)
-        _store(np.sqrt(total), out)
+        store(np.sqrt(total), out)
 
     return run
 
@@ -144,7 +145,7 @@ def log_sums(dtype: np.dtype, shape: Sequence[int], axes: tuple[int, ...]) -> Ru
     def run(x: np.ndarray, out: np.ndarray) -> None:
         total = np.empty(out.shape, dtype)
         add(x, total)
-        _store(np.log(_as_floats(total)), out)
+        store(np.log(_as_floats(total)), out)
 
     return run
 
@@ -159,7 +160,7 @@ def log_sum_exps(dtype: np.dtype, shape: Sequence[int], axes: tuple[int, ...]) -
         largest = np.where(np.isfinite(largest), largest, 0).astype(np.float64)
         total = np.empty(out.shape)
         add(np.exp(x - largest), total)
-        _store(np.log(total) + largest, out)
+        store(np.log(total) + largest, out)
 
     return run
 
@@ -168,8 +169,8 @@ def _as_floats(x: np.ndarray) -> np.ndarray:
     return x if x.dtype.kind == "f" else x.astype(np.float64)
 
 
-def _store(result: np.ndarray, out: np.ndarray) -> None:
-    """Write floats, which become integers as Cast makes them."""
+def store(result: np.ndarray, out: np.ndarray) -> None:
+    """Write floats, which become integers as Cast makes them of float64."""
     if out.dtype.kind == "f":
         out[...] = result
         return
