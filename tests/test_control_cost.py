@@ -125,14 +125,21 @@ ENDLESS = """
         s.run([x, np.array(True)])
     except KeyboardInterrupt:
         print("interrupted")
+    print(s.run([x, np.array(False)], [RESULTS]))
 """
 
 
-@pytest.mark.parametrize("given", [", go, x", ", , x"])
-def test_a_loop_without_end_can_be_interrupted(given):
-    code = textwrap.dedent(ENDLESS).replace("GIVEN", given)
+@pytest.mark.parametrize(
+    ("given", "results", "printed"),
+    [(", go, x", "'y'", "Outputs({'y': array(0., dtype=float32)})"), (", , x", "", "Outputs({})")],
+)
+def test_a_loop_without_end_can_be_interrupted(given, results, printed):
+    """The session then goes on."""
+    code = textwrap.dedent(ENDLESS).replace("GIVEN", given).replace("RESULTS", results)
     here = Path(__file__).parent
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, cwd=here, timeout=120
     )
-    assert (done.returncode, done.stdout, done.stderr) == (0, "interrupted\n", "")
+    assert (done.returncode, done.stdout, done.stderr) == (
+        0, f"interrupted\n{printed}\n", "",
+    )  # fmt: skip

@@ -109,6 +109,22 @@ def test_what_an_optional_holds_is_held_against_the_sizes_that_a_file_promises()
         s.run([T, x, np.array([1, 1, 1, 0], bool)])
 
 
+@pytest.mark.parametrize("element", ["float[2]", "seq(float[2])"])
+def test_an_empty_optional(element):
+    proto = untyped(
+        "float[2] x", "o has", f"o = Optional<type: type_proto = {element}>() "
+        "has = OptionalHasElement(o)",
+    )  # fmt: skip
+    s = minirt.load(proto)
+    assert str(s.outputs[0].type) == f"optional({element})"
+    o, has = s.run([X])
+    assert (o, has.tolist()) == (None, False)
+    proto.graph.node.append(onnx.helper.make_node("OptionalGetElement", ["o"], ["e"]))
+    with pytest.raises(ExecutionError) as error:
+        minirt.load(proto).run([X], ["e"])
+    assert str(error.value) == f"OptionalGetElement (node 2): the optional({element}) is empty"
+
+
 # SequenceMap
 
 
