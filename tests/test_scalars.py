@@ -38,8 +38,9 @@ def distance(actual: np.ndarray, expected: np.ndarray) -> np.ndarray:
     """In units in the last place; 0 for two NaN, and many for one."""
 
     def place(x: np.ndarray) -> np.ndarray:
-        codes = np.where(np.isnan(x), F4(np.nan), x).view(np.int32).astype(np.int64)
-        return np.where(codes < 0, -(codes & 0x7FFFFFFF), codes)
+        codes = np.where(np.isnan(x), x.dtype.type(np.nan), x).view(f"i{x.itemsize}")
+        codes = codes.astype(np.int64)
+        return np.where(codes < 0, -(codes & np.iinfo(f"i{x.itemsize}").max), codes)
 
     return abs(place(actual) - place(expected))
 
@@ -70,6 +71,37 @@ def test_float32_is_exact_to_a_few_units_in_the_last_place(name):
     coarse = (abs(expected) < 1e-36) & (name == "below_normal")
     wrong = (distance(apply(name, x), expected) > ulp) & ~coarse
     assert list(zip(x[wrong][:3], expected[wrong][:3], strict=True)) == []
+
+
+INF, NAN = math.inf, math.nan
+
+#: For float64: the function, how far off it may be, and what it is of infinities, NaN and 1e308.
+EXACT_DOUBLE: dict[str, tuple[Callable[[float], float], int, list[float]]] = {
+    "exp": (math.exp, 2, [INF, 0, NAN, INF, 0]),
+    "expm1": (math.expm1, 2, [INF, -1, NAN, INF, -1]),
+    "tanh": (math.tanh, 3, [1, -1, NAN, 1, -1]),
+    "sigmoid": (lambda x: math.exp(x) / (1 + math.exp(x)), 4, [1, 0, NAN, 1, 0]),
+    "softplus": (
+        lambda x: max(x, 0) + math.log1p(math.exp(-abs(x))),
+        4,
+        [INF, 0, NAN, 1e308, 0],
+    ),
+    "erf": (math.erf, 0, [1, -1, NAN, 1, -1]),
+}
+
+
+@pytest.mark.parametrize("name", EXACT_DOUBLE)
+def test_float64_is_exact_to_a_few_units_in_the_last_place(name):
+    function, ulp, limits = EXACT_DOUBLE[name]
+    rng = np.random.default_rng(4)
+    near, far = rng.uniform(-12, 12, 2000), rng.uniform(-700, 700, 500)
+    tiny = np.ldexp(rng.uniform(-1, 1, 500), rng.integers(-1070, 0, 500))
+    x = np.concatenate([near, far, tiny, [0.0, -0.0, 5e-324]])
+    expected = elements(function)(x)
+    wrong = distance(apply(name, x), expected) > ulp
+    assert list(zip(x[wrong][:3], expected[wrong][:3], strict=True)) == []
+    special = apply(name, np.array([INF, -INF, NAN, 1e308, -1e308]))
+    assert np.array_equal(special, limits, equal_nan=True)
 
 
 @pytest.mark.parametrize("name", ["tanh", "erf", "expm1"])

@@ -45,7 +45,9 @@ class Scalar:
     """
 
     def __init__(self, make: Callable[[type], Callable[..., Any]]) -> None:
-        self._make = cache(lambda real: register_jitable(make(real)))
+        # Else LLVM leaves calls in loops, which then are not vectorised.
+        inline = register_jitable(forceinline=True)
+        self._make = cache(lambda real: inline(make(real)))
         self.__module__, self.__qualname__ = make.__module__, make.__qualname__
         self.__doc__ = make.__doc__
 

@@ -159,7 +159,7 @@ def shrink(real):
 FUNCTIONS = {
     name: value
     for name, value in (vars(elementary) | globals()).items()
-    if isinstance(value, Scalar)
+    if isinstance(value, Scalar) and not name.startswith("_")
 }
 
 
