@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import json
 import os
+import signal
 import sys
 import threading
 import time
@@ -91,6 +92,8 @@ def warm(factory: pytest.TempPathFactory) -> Path:
 def main() -> None:
     """Run the checks of a module, each after the other, and write what becomes of them."""
     launcher.PAYS = 0
+    # Shells start what runs in the background deaf to Ctrl-C.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     checks = importlib.import_module(sys.argv[1])
     for name in names_of(checks):
         outcome = "ok"
