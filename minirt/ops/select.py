@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -63,14 +63,22 @@ def non_zero(X):
 
 
 def _non_zero(numbers: np.ndarray) -> np.ndarray:
-    zero = "" if numbers.dtype.hasobject else numbers.dtype.type(0)
-    with np.errstate(invalid="ignore"):
-        rest = np.flatnonzero(numbers != zero)
+    (rest,) = _differs_from_zero(numbers.reshape(-1)).nonzero()
     places = np.empty((numbers.ndim, rest.size), np.int64)
     for axis in reversed(range(1, numbers.ndim)):
         np.divmod(rest, numbers.shape[axis], out=(rest, places[axis]))
     places[:1] = rest
     return places
+
+
+def _differs_from_zero(numbers: np.ndarray) -> Any:
+    if numbers.dtype.hasobject:
+        return numbers != ""
+    zero = numbers.dtype.type(0)
+    if numbers.dtype.kind != "c":
+        return numbers != zero
+    with np.errstate(invalid="ignore"):  # which NumPy does by itself for real numbers
+        return numbers != zero
 
 
 @op("Unique", returns=True)
