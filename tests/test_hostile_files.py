@@ -97,6 +97,16 @@ def test_external_data_stays_in_the_folder(inside, location, message, way, capsy
     assert message in way(inside, tensor, *arguments)
 
 
+if hasattr(os, "O_NOFOLLOW"):
+
+    def test_a_link_in_the_place_of_the_checked_file(inside, monkeypatch):
+        """It is not followed when the file changes after the check."""
+        regular = os.stat(inside / "short.bin")
+        monkeypatch.setattr(os.path, "realpath", os.path.abspath)
+        monkeypatch.setattr(os, "stat", lambda *_, **__: regular)
+        assert "which cannot be read" in by_model(inside, external("link.bin"))
+
+
 def test_a_hub_cache(tmp_path, capsys):
     """Models are links to blobs, and so is their data: the folder is that of the links."""
     (tmp_path / "blobs").mkdir()
