@@ -292,7 +292,7 @@ CASES = [
     ),
     *rounding(),
     *rows("Exp", in_float64(np.exp), one, ulp=1, elementwise=True),
-    *rows("Log", in_float64(np.log), one, ulp=4, narrow_ulp=1, elementwise=True),
+    *rows("Log", in_float64(np.log), one, ulp=2, narrow_ulp=1, elementwise=True),
     *variadic(),
     *clips(),
 ]

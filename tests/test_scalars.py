@@ -52,6 +52,7 @@ def elements(function: Callable[[float], float]) -> Callable[[Any], Any]:
 EXACT: dict[str, tuple[Callable[..., Any], int]] = {
     "exp": (np.exp, 1),
     "expm1": (np.expm1, 2),
+    "log": (np.log, 2),
     "tanh": (np.tanh, 3),
     "sigmoid": (lambda x: 1 / (1 + np.exp(-x)), 2),
     "erf": (elements(math.erf), 4),
@@ -75,10 +76,16 @@ def test_float32_is_exact_to_a_few_units_in_the_last_place(name):
 
 INF, NAN = math.inf, math.nan
 
+
+def _log(x: float) -> float:
+    return math.log(x) if x > 0 else NAN if x else -INF
+
+
 #: For float64: the function, how far off it may be, and what it is of infinities, NaN and 1e308.
 EXACT_DOUBLE: dict[str, tuple[Callable[[float], float], int, list[float]]] = {
     "exp": (math.exp, 2, [INF, 0, NAN, INF, 0]),
     "expm1": (math.expm1, 2, [INF, -1, NAN, INF, -1]),
+    "log": (_log, 2, [INF, NAN, NAN, math.log(1e308), NAN]),
     "tanh": (math.tanh, 3, [1, -1, NAN, 1, -1]),
     "sigmoid": (lambda x: math.exp(x) / (1 + math.exp(x)), 4, [1, 0, NAN, 1, 0]),
     "softplus": (
@@ -134,7 +141,7 @@ DIGESTS = """
 import hashlib
 import numpy as np
 from test_scalars import apply, every_size
-for name in ("exp", "expm1", "tanh", "erf", "gelu", "softplus", "hard_sigmoid"):
+for name in ("exp", "expm1", "log", "tanh", "erf", "gelu", "softplus"):
     y = apply(name, every_size()[::41].copy(), 1.25, 0.75)
     y[np.isnan(y)] = np.nan
     print(name, hashlib.sha256(y.tobytes()).hexdigest())

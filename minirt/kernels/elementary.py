@@ -23,7 +23,7 @@ from ..jit import Scalar, helper
 from ..jit.lanes import add, and_, ashr, bits, from_bits, or_, select, shl, sub
 from ..jit.lanes import multiply_add as fma
 
-__all__ = ["below_normal", "erf", "exp", "expm1", "log1p", "sigmoid", "tanh"]
+__all__ = ["below_normal", "erf", "exp", "expm1", "log", "log1p", "sigmoid", "tanh"]
 
 _F = np.float32
 _ONE, _TWO, _HALF = _F(1), _F(2), _F(0.5)
@@ -106,6 +106,13 @@ def _polynomial(real: type, coefficients: tuple[float, ...]) -> Callable[[Any], 
     return function
 
 
+def _magic(real: type) -> tuple[Any, Any]:
+    """A number, and its bits: the sum with a small one has the nearest integer in the low bits."""
+    form = _FORMATS[real]
+    number = real(3 << (form.fraction - 1))
+    return number, form.lane(int(number.view(form.lane)))
+
+
 @helper
 def _clamp(x, low, high):
     """NaN stays."""
@@ -132,9 +139,7 @@ def _power_of_2(real):
 def _reduce(real):
     """k as an integer, and r, |r| <= 0.4, where x + rest = k ln 2 + r."""
     form = _FORMATS[real]
-    # Added to a number with few bits, it leaves the nearest integer in the lowest ones.
-    magic = real(3 << (form.fraction - 1))
-    magic_bits = form.lane(int(magic.view(form.lane)))
+    magic, magic_bits = _magic(real)
     log2e, high, low = real(1 / math.log(2)), real(form.ln2_high), real(form.ln2_low)
 
     def reduce(x, rest):
@@ -202,6 +207,32 @@ def log1p(real):
         return two * fma(s * z, tail(z), s)
 
     return log1p
+
+
+@Scalar
+def log(real):
+    """The natural logarithm: k ln 2 + ln m, where x = 2^k m and m is nearest to 1."""
+    form = _FORMATS[real]
+    low, high = -real(form.ln2_low), -real(form.ln2_high)
+    magic, magic_bits = _magic(real)
+    least_m = form.lane(int(real(math.sqrt(0.5)).view(form.lane)))
+    fraction, places = form.lane(form.fraction), real(form.fraction)
+    normal, scale = np.finfo(real).tiny, real(2.0**form.fraction)
+    zero, one, two, infinity, nan = real(0), real(1), real(2), real(np.inf), real(np.nan)
+    tail = _polynomial(real, form.log1p)
+
+    def log(x):
+        u = bits(select(x < normal, x * scale, x))
+        k = ashr(sub(u, least_m), fraction)
+        f = from_bits(sub(u, shl(k, fraction))) - one
+        s = f / (two + f)
+        z = s * s
+        n = from_bits(add(k, magic_bits)) - magic - select(x < normal, places, zero)
+        y = fma(n, high, fma(n, low, two * fma(s * z, tail(z), s)))
+        y = select(x < infinity, y, x)
+        return select(x > zero, y, select(x == zero, -infinity, nan))
+
+    return log
 
 
 @Scalar

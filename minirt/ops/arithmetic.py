@@ -34,11 +34,11 @@ unary("Abs", np.absolute)
 unary("Sign", np.sign, operand="input")
 unary("Reciprocal", np.reciprocal)
 unary("Sqrt", np.sqrt)
-unary("Log", np.log, operand="input")
 unary("Floor", np.floor)
 unary("Ceil", np.ceil)
 unary("Round", np.rint)
 scalar("Exp", "exp", operand="input")
+scalar("Log", "log", operand="input")
 
 
 @op("Mod", inplace=("A", "B"))
