@@ -128,9 +128,13 @@ class SparseTensorType:
 
 @dataclass(frozen=True)
 class SequenceType:
-    """A list of values of one type; None where it is not declared."""
+    """A list of values of one type; None where it is not declared.
+
+    ``empty``: there are none for sure, whatever shape ``element`` allows them.
+    """
 
     element: Type | None = None
+    empty: bool = False
 
     def __str__(self) -> str:
         return f"seq({'?' if self.element is None else self.element})"
@@ -227,10 +231,16 @@ def union(first: Type, second: Type, unknown: set[Dim] | None = None) -> Type | 
         return None
     if isinstance(first, MapType) and isinstance(second, MapType) and first.key != second.key:
         return None
-    if first.element is None or second.element is None:
-        return replace(first, element=None)
-    element = union(first.element, second.element, unknown)
-    return element and replace(first, element=element)
+    element = None
+    if first.element is not None and second.element is not None:
+        element = union(first.element, second.element, unknown)
+        if element is None:
+            return None
+    if isinstance(first, SequenceType) and first.empty:
+        return second
+    if isinstance(second, SequenceType) and second.empty:
+        return first
+    return replace(first, element=element)
 
 
 def _unite_shapes(first: Shape | None, second: Shape | None, unknown: set[Dim]) -> Shape | None:

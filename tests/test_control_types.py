@@ -113,6 +113,8 @@ def test_contents_are_not_those_of_every_iteration():
 
 # Sequences
 
+MAP = "y = SequenceMap (s) <body: graph = b (float[K,2] t) => (int64[2] k) { k = Shape(t) }>"
+
 
 def element(info: ValueInfoProto) -> TypeProto.Tensor:
     return info.type.sequence_type.elem_type.tensor_type
@@ -128,6 +130,12 @@ def element(info: ValueInfoProto) -> TypeProto.Tensor:
         ("y = SequenceConstruct(a, b)", "seq(float[?,2])"),
         ("y = SequenceConstruct(a, d)", "seq(float[...])"),
         ("y = SequenceInsert(s, b)", "seq(float[3,2])"),
+        ("z = SequenceEmpty() y = SequenceInsert(z, b)", "seq(float[3,2])"),
+        (
+            "z = SequenceEmpty() v = SequenceInsert(z, b) y = SequenceInsert(v, d)",
+            "seq(float[...])",
+        ),
+        (MAP, "seq(int64[2])"),
         ("y = SequenceInsert(s, a)", "seq(float[?,2])"),
         ("y = SequenceErase(s)", "seq(float[3,2])"),
         ("y = SequenceAt(s, i)", "float[3,2]"),
@@ -191,9 +199,18 @@ def test_what_is_surely_wrong_is_refused_when_it_is_loaded(body, message):
     assert message in str(error.value)
 
 
+def test_a_sequence_that_begins_empty():
+    """Its elements have the shape of those that are put into it."""
+    body = "e = SequenceEmpty() " + loop(
+        "n, , e", "i, c, s", "q = SequenceInsert(s, x)", "c, q", "y"
+    )
+    assert inferred("int64 n, float[N,2] x", body) == ["seq(float[N,2])"]
+
+
 # Types of one value or another
 
 A, B = TensorType(FLOAT, (2, N)), TensorType(FLOAT, (2, M))
+NO_FLOATS = SequenceType(TensorType(FLOAT), empty=True)
 
 
 @pytest.mark.parametrize(
@@ -211,6 +228,10 @@ A, B = TensorType(FLOAT, (2, N)), TensorType(FLOAT, (2, M))
         (TensorType(FLOAT, (2,)), SequenceType(TensorType(FLOAT, (2,))), "None"),
         (SequenceType(A), SequenceType(B), "seq(float[2,?])"),
         (SequenceType(A), SequenceType(), "seq(?)"),
+        (NO_FLOATS, SequenceType(A), "seq(float[2,N])"),
+        (SequenceType(A), NO_FLOATS, "seq(float[2,N])"),
+        (NO_FLOATS, NO_FLOATS, "seq(float[...])"),
+        (NO_FLOATS, SequenceType(TensorType(INT64)), "None"),
         (SequenceType(), SequenceType(A), "seq(?)"),
         (SequenceType(A), OptionalType(A), "None"),
         (SequenceType(A), A, "None"),

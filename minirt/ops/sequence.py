@@ -30,7 +30,7 @@ def sequence_empty(*, dtype):
     element = _FLOAT if dtype is None else BY_CODE.get(dtype)
     if element is None:
         raise SchemaError(f"dtype={dtype} is no element type; those are {_codes()}")
-    return SequenceType(TensorType(element)), lambda: lambda: []
+    return SequenceType(TensorType(element), empty=True), lambda: lambda: []
 
 
 @op("SequenceConstruct")
@@ -69,6 +69,8 @@ def sequence_insert(input_sequence, tensor, position):
     https://onnx.ai/onnx/operators/onnx__SequenceInsert.html
     """
     element = _element(_tensor_in(input_sequence), tensor)
+    if input_sequence.empty:
+        element = tensor.without_value()
     single(position, "position")
 
     def run(sequence: list[Any], tensor: np.ndarray, position: np.ndarray | None) -> list[Any]:
