@@ -262,6 +262,22 @@ def precisions():
     yield Case("DequantizeLinear", (e4m3[None], np.float32([3, 4]), e4m3), np.float32([[0, 0]]))
 
 
+# DynamicQuantizeLinear has no kernel: ONNX defines it by others
+
+
+def dynamic(x):
+    low, high = np.minimum(x.min(), np.float32(0)), np.maximum(x.max(), np.float32(0))
+    scale = (high - low) / np.float32(255)
+    zero = np.clip(np.rint(np.float32(0 - low) / scale), 0, 255)
+    y = np.clip(np.rint(x / scale) + zero, 0, 255)
+    return y.astype(np.uint8), scale, zero.astype(np.uint8)
+
+
+def dynamics():
+    for x in (X, X[1:], -X[1:], np.float32([-1, 0, 2.55]), np.float32(3)):
+        yield Case("DynamicQuantizeLinear", (x,), dynamic)
+
+
 def refused():
     codes = np.zeros((2, 3), np.uint8)
     for op, x in (("QuantizeLinear", codes.astype(np.float32)), ("DequantizeLinear", codes)):
@@ -291,5 +307,6 @@ CASES = [
     *dequantize_by_type(),
     *by_axis_and_block(),
     *precisions(),
+    *dynamics(),
     *refused(),
 ]
