@@ -202,7 +202,14 @@ def _bits(name: str, data: Any, expected: Any, **rules: Any) -> Case:
     return Case(name, (np.asarray(data), _axes(-1)), expected, {"keepdims": 0}, **rules)
 
 
+TENTHS = np.full(100_000, 0.1, np.float32)
+EXACT_SUM = np.float32([math.fsum(TENTHS.tolist())])
+
 SPECIAL = [
+    _bits("ReduceSum", TENTHS[None], EXACT_SUM, ulp=3, id="many in a line"),
+    Case("ReduceSum", (TENTHS[:, None], _axes(0)), EXACT_SUM[None], ulp=3, id="many lines"),
+    Case("ReduceSum", (np.float32([[-0.0]]), _axes(1)), np.float32([[-0.0]]), id="-0"),
+    Case("ReduceSum", (np.full((3, 40, 2), -0.0), _axes(1)), np.full((3, 1, 2), -0.0), id="-0"),
     _bits("ReduceMax", X, np.float32([np.nan, np.inf]), id="NaN"),
     _bits("ReduceMin", X, np.float32([np.nan, -np.inf]), id="NaN"),
     _bits("ReduceSum", X, np.float32([np.nan, np.nan]), id="NaN"),

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 __all__ = ["fold", "sum_of_line"]
 
 #: Elements summed in their own type, before float64 takes over: a multiple of the lanes.
-_BLOCK = 64 * LANES
+_BLOCK = 16 * LANES
 #: Rows so summed, and columns at a time: what is added to stays in the nearest cache.
-_ROWS, _COLUMNS = 64, 1024
+_ROWS, _COLUMNS = 16, 1024
 #: What changes no number that is added to it, -0 included.
 _NOTHING = -0.0
 

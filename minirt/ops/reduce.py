@@ -11,7 +11,7 @@ from ..kernels.arrays import computed, number_dtype
 from ..types import Dim, TensorType
 from .arguments import attribute_to_operand, flag
 from .registry import op, upgrade
-from .shapes import normalized_axes, normalized_axis
+from .shapes import integers, normalized_axes, normalized_axis
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -97,9 +97,8 @@ def _axes(data: TensorType, axes: TensorType | None, noop: bool) -> tuple[int, .
         return None
     if axes is None or axes.size == 0:
         return () if noop else tuple(range(len(data.shape)))
-    if axes.shape is not None and len(axes.shape) != 1:
-        raise ShapeError(f"axes {axes} has {len(axes.shape)} dimensions, but is a list")
-    return None if axes.value is None else normalized_axes(axes.value.tolist(), len(data.shape))
+    numbers = integers(axes, "axes")
+    return None if numbers is None else normalized_axes(numbers, len(data.shape))
 
 
 def _reduced_shape(shape: Shape, over: Sequence[int], keep: bool) -> Shape:
