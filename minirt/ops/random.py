@@ -16,23 +16,21 @@ import numpy as np
 from .. import kernels
 from ..dtypes import BY_NAME
 from ..errors import ExecutionError, SchemaError, ShapeError
-from ..kernels.arrays import Shaped, computed
+from ..kernels.arrays import computed
 from ..types import Dim, TensorType
 from .element_types import result_dtype
-from .registry import Alias, op, upgrade
+from .registry import op
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from ..dtypes import DType
-    from ..graph import Graph, Node
+__all__ = ["generator"]
 
 _FLOAT, _DOUBLE, _INT32 = BY_NAME["float"], BY_NAME["double"], BY_NAME["int32"]
-_BOOL = BY_NAME["bool"]
 
 
-def _generator(seed: float | None) -> np.random.RandomState:
-    """A source of numbers, of its own for each run: runs share no state."""
+def generator(seed: float | None) -> np.random.RandomState:
+    """A source of numbers, of its own for each run, as runs share no state. See the module."""
     if seed is None:
         return np.random.RandomState()
     if 0 <= seed < 1 << 32 and seed == int(seed):
@@ -95,7 +93,7 @@ def _normal(output: TensorType, mean: float, scale: float, seed: float | None):
         raise SchemaError(f"mean={mean} and scale={scale} are those of no normal distribution")
 
     def draw(count: int) -> np.ndarray:
-        return _generator(seed).standard_normal(count) * scale + mean
+        return generator(seed).standard_normal(count) * scale + mean
 
     return output, lambda: _rounded(draw, output)
 
@@ -108,7 +106,7 @@ def _uniform(output, low: float, high: float, seed: float | None):
     steps = 2.0 ** (layout.man + 1)
 
     def draw(count: int) -> np.ndarray:
-        digits = np.floor(_generator(seed).random_sample(count) * steps)
+        digits = np.floor(generator(seed).random_sample(count) * steps)
         numbers: np.ndarray = low + digits / steps * (high - low)
         return numbers
 
@@ -139,7 +137,7 @@ def bernoulli(input, *, dtype, seed):
 
     def draw(input: np.ndarray, output: np.ndarray) -> None:
         _require(input, (input >= 0) & (input <= 1), "no probability, which is from 0 to 1")
-        output[...] = _generator(seed).random_sample(input.shape) < input
+        output[...] = generator(seed).random_sample(input.shape) < input
 
     return output, lambda: computed(draw, (input,), (output,))
 
@@ -162,7 +160,7 @@ def multinomial(input, *, dtype, sample_size, seed):
 
     def draw(input: np.ndarray, output: np.ndarray) -> None:
         _require(input, input < np.inf, "no log-probability")
-        numbers = _generator(seed).random_sample(output.shape)
+        numbers = generator(seed).random_sample(output.shape)
         for row, (logits, points) in enumerate(zip(input, numbers, strict=True)):
             output[row] = _columns(np.asarray(logits, np.float64), points, row)
 
@@ -194,109 +192,3 @@ def _require(values: np.ndarray, allowed: np.ndarray, what: str) -> None:
         index = np.unravel_index(int(np.argmin(allowed)), values.shape)
         place = f"[{','.join(map(str, map(int, index)))}]" if index else ""
         raise ExecutionError(f"input{place} is {values[index]}, which is {what}")
-
-
-# Dropout
-
-
-@op("Dropout", deterministic=False)
-def dropout_6(data, *, is_test, ratio):
-    """Before opset 7 it drops elements unless ``is_test`` says otherwise.
-
-    ``mask`` has the type of ``data``.
-    """
-    if is_test:
-        return _kept(data, data.dtype)
-    ratio = TensorType(_DOUBLE, (), np.array(ratio))
-
-    def drop(data: np.ndarray, output: np.ndarray, mask: np.ndarray | None) -> None:
-        _drop(data, ratio.value, output, mask, None)
-
-    return (data.without_value(), data.without_value()), lambda: computed(
-        drop, (data,), (data, data)
-    )
-
-
-@op("Dropout", since=7, deterministic=False)
-def dropout_7(data, *, ratio):
-    """Before opset 10 ``mask`` has the type of ``data``; nothing is dropped."""
-    return _kept(data, data.dtype)
-
-
-@op("Dropout", since=10, deterministic=False)
-def dropout(data, ratio=None, training_mode=None, *, seed):
-    """``data`` with a part ``ratio`` (0.5) of its elements made 0, and a mask of those kept.
-
-    What is kept grows by ``1 / (1 - ratio)``. Without ``training_mode`` the output is ``data``.
-    Raises ExecutionError for a ratio that is not in [0, 1).
-
-    https://onnx.ai/onnx/operators/onnx__Dropout.html
-    """
-    for operand, name in ((ratio, "ratio"), (training_mode, "training_mode")):
-        if operand is not None and operand.size not in (None, 1):
-            raise ShapeError(f"{name} is {operand}, but it must be a scalar")
-    if training_mode is None or _is_false(training_mode):
-        return _kept(data, _BOOL)
-    mask = data.with_dtype(_BOOL)
-
-    def kernel():
-        drop = computed(
-            lambda data, ratio, output, mask: _drop(data, ratio, output, mask, seed),
-            (data, ratio),
-            (data, mask),
-        ).function
-
-        def run(data, ratio, training_mode, output, mask):
-            if training_mode.any():
-                drop(data, ratio, output, mask)
-            else:
-                np.copyto(output, data)
-                if mask is not None:
-                    mask.fill(1)
-
-        return Shaped(run)
-
-    return (data.without_value(), mask), kernel
-
-
-def _is_false(type: TensorType) -> bool:
-    return type.value is not None and not type.value.any()
-
-
-def _kept(data, mask_dtype: DType):
-    """``data`` itself, and a mask of ones, which takes no memory unless it is used."""
-    mask = data.with_dtype(mask_dtype)
-    if mask.is_concrete:
-        one = np.ones((), mask_dtype.public).view(mask_dtype.storage)
-        mask = TensorType(mask_dtype, mask.shape, np.broadcast_to(one, mask.shape))
-    return (data, mask), Alias("data")
-
-
-def _drop(
-    data: np.ndarray,
-    ratio: np.ndarray | None,
-    output: np.ndarray,
-    mask: np.ndarray | None,
-    seed: int | None,
-) -> None:
-    part = 0.5 if ratio is None else ratio.item()
-    if not 0 <= part < 1:
-        raise ExecutionError(f"ratio is {part}, but it must be at least 0 and less than 1")
-    kept = _generator(seed).random_sample(data.shape) >= part
-    if mask is not None:
-        mask[...] = kept
-    with np.errstate(all="ignore"):
-        np.multiply(data, kept, out=output)
-        output *= output.dtype.type(1 / (1 - part))
-
-
-@upgrade("Dropout", to=6)
-def _(node: Node, graph: Graph) -> None:
-    """Dropout-1 has a hint for memory."""
-    node.attributes.pop("consumed_inputs", None)
-
-
-@upgrade("Dropout", to=12)
-def _(node: Node, graph: Graph) -> None:
-    """Before Dropout-12 nothing is dropped, so its ratio does not matter."""
-    node.attributes.pop("ratio", None)
