@@ -99,6 +99,20 @@ if hasattr(os, "sched_setaffinity"):
         assert os.sched_getaffinity(thread) == (allowed - {here} or {here})
 
 
+def test_systems_that_do_not_tell_where_a_thread_is(monkeypatch, crew: Workers) -> None:
+    def refuse(_: object) -> None:
+        raise OSError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(ctypes, "CDLL", refuse)
+        code = workers._compile()
+    parted: list[int] = []
+    monkeypatch.setattr(crew, "_code", code)
+    monkeypatch.setattr(crew, "_part", parted.append)
+    assert several_take_part()
+    assert parted == []
+
+
 def test_one_processor_needs_no_workers(monkeypatch, crew: Workers) -> None:
     monkeypatch.setattr(numba.config, "NUMBA_NUM_THREADS", 1)
     alone = Workers()
