@@ -130,6 +130,18 @@ def _noted(table, thread) -> None:
     _notes.append((table[0], thread))
 
 
+def test_each_thread_has_a_number_of_its_own(crew: Workers) -> None:
+    numbers, all_here = [], threading.Barrier(4)
+
+    @ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_uint64)
+    def note(_: int, number: int) -> None:
+        numbers.append((number, threading.current_thread() is threading.main_thread()))
+        all_here.wait(60)
+
+    crew.run(ctypes.cast(note, ctypes.c_void_p).value, (ctypes.c_uint64 * 1)(4))
+    assert sorted(numbers) == [(0, True), (1, False), (2, False), (3, False)]
+
+
 @pytest.mark.parametrize("error", [RuntimeError("can't start new thread"), MemoryError()])
 def test_without_more_threads_one_does_it_all(monkeypatch, crew: Workers, error) -> None:
     asked = []
