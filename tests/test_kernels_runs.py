@@ -15,7 +15,7 @@ STORAGES = [np.dtype(s) for s in ("u1", "i2", "f4", "f8", "c8", "c16")]
 
 each_storage = pytest.mark.parametrize("storage", STORAGES, ids=str)
 #: The first of each storage compiles.
-unhurried = settings(deadline=None, max_examples=40)
+unhurried = settings(deadline=None, max_examples=25)
 runs_of_lines = given(
     st.integers(1, 9), st.lists(st.sampled_from([0, 1, 3, 8, 17, 70]), min_size=1)
 )
