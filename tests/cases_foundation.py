@@ -1,4 +1,4 @@
-"""Cast, CastLike, Constant, Identity: one row a version; their own tests go much further."""
+"""What makes, keeps and converts: a row a version and a type; other tests go much further."""
 
 from __future__ import annotations
 
@@ -60,5 +60,10 @@ CASES = [
         for d in CASTABLE
     ),
     *(Case("Constant", (), ONES[d], {"value": ONES[d]}, id=f"{d}") for d in TABLE),
+    *(
+        Case("ConstantOfShape", (np.int64([2]),), ONES[d], {"value": ONES[d][:1]}, id=f"{d}")
+        for d in TABLE
+        if d.kind not in (Kind.STRING, Kind.COMPLEX) and d.bits != 6 and "int2" not in d.name
+    ),
     *(Case("Identity", (ONES[d],), ONES[d], id=f"{d}") for d in TABLE if d.bits != 6),
 ]

@@ -1,7 +1,8 @@
 """Writes what the repository says of itself: ``python tests/update.py``, after operators came.
 
-The expected failures of ONNX's suite, ``tests/conformance/xfail.txt``, and the number of cases
-that pass, in README.md. Tests fail where these are not what is true.
+The expected failures of ONNX's suite, ``tests/conformance/xfail.txt``, the number of cases that
+pass, in README.md, and which operator takes which types, TYPES.md. Tests fail where these are not
+what is true.
 """
 
 from __future__ import annotations
@@ -46,7 +47,15 @@ def update(report: Report) -> None:
     readme.write_text(text, "utf-8")
 
 
-if __name__ == "__main__":
+def main() -> None:
+    """Write all of it; print the cases that are wrong, which no file may hold for long."""
+    from type_matrix import OPERATORS, PAGE, page, rows
+
     update(run_suite())
+    PAGE.write_text(page(row for schema in OPERATORS.values() for row in rows(schema)), "utf-8")
     wrong = [f"{n}  {why}" for n, why in read_expected(XFAIL).items() if why.startswith("wrong")]
     sys.stdout.write("".join(f"{line}\n" for line in wrong))
+
+
+if __name__ == "__main__":
+    main()

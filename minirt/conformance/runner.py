@@ -5,7 +5,7 @@ from __future__ import annotations
 from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..errors import MinirtError, SchemaError, UnsupportedError
+from ..errors import MinirtError, ModelError, UnsupportedError
 from ..model.load import load_graph
 from ..ops import registry
 from ..session import Session
@@ -108,7 +108,7 @@ def _attempt(case: Case, ulp: int | None, outputs: list[OutputResult]) -> _Fault
         return _Fault(str(error), "data")
     except (MinirtError, OSError) as error:
         missing = error.operators if isinstance(error, UnsupportedError) else ()
-        suspect = "model" if isinstance(error, SchemaError) else ""
+        suspect = "model" if isinstance(error, ModelError) else ""
         return _Fault(f"{type(error).__name__}: {error}", suspect, missing)
     except Exception as error:  # whatever it is, it fails this case and none of those that follow
         return _Fault(f"internal error: {type(error).__name__}: {error}")
