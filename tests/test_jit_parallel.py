@@ -51,6 +51,14 @@ def test_blocks_give_the_bits_of_one_call(monkeypatch: pytest.MonkeyPatch, to: s
             assert shared.tobytes() == serial.tobytes(), (size, threads)
 
 
+def test_memory_that_may_not_be_written_to() -> None:
+    source, result = np.arange(100_000, dtype=F4), np.zeros(100_000, F4)
+    source.flags.writeable = False
+    arguments = (F4, F4, Codec(BY_NAME["float"]), Codec(BY_NAME["float"]))
+    cast.bind(*arguments, size=source.size, threads=2)(source, result)
+    assert (result == source).all()
+
+
 @pytest.mark.parametrize("size", [1, 512, 5000])
 def test_every_kind_of_argument_reaches_the_blocks(size: int) -> None:
     table = np.arange(256, dtype=I8) * 10

@@ -128,8 +128,11 @@ class Launch:
         return not table[_FAILED]
 
 
-def _address(array: np.ndarray) -> int:
-    return int(array.__array_interface__["data"][0])
+def _address(array: Any) -> int:  # of NumPy; mypy does not take it for a buffer
+    try:
+        return ctypes.addressof(ctypes.c_char.from_buffer(array))
+    except (TypeError, ValueError):  # what may not be written to, or is empty: four times as long
+        return int(array.__array_interface__["data"][0])
 
 
 @cache
