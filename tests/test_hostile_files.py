@@ -206,6 +206,15 @@ if HAS_FIFOS:
 # Other files
 
 
+@pytest.mark.parametrize("wrap", [bytes, bytearray, memoryview, io.BytesIO])
+def test_more_bytes_than_a_message_can_have(monkeypatch, wrap):
+    monkeypatch.setattr("minirt.data.files.PROTOBUF_LIMIT", 100)
+    data = cast_model("FLOAT", "INT8", 3).SerializeToString()
+    for read in (minirt.load, minirt.infer):
+        with pytest.raises(minirt.ParseError, match=f"^the model has {len(data)} bytes, but a pr"):
+            read(wrap(data))
+
+
 @pytest.mark.parametrize("operator", [b"Cast", b"\xff\xfeXX"])
 def test_cases_that_fail_are_looked_up_by_whatever_names(tmp_path, operator):
     """Among those known to be wrong, by their operators and the files of their outputs."""
