@@ -27,7 +27,8 @@ _COLUMNS = 512
 def softmax(dtype: np.dtype, count: int, inner: int) -> Run:
     """``run(x, out)``: exp(x) divided by its sum, over lines of ``count``, ``inner`` apart.
 
-    Both are flat buffers of ``dtype``, float32 or float64, and may be the same one.
+    Both are flat buffers of ``dtype``, float32 or float64, and not the same one: loops over one
+    are not vectorised.
     """
     return _bind(dtype, count, inner, logarithm=False)
 

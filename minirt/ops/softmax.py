@@ -25,12 +25,12 @@ def _softmax(name: str, make: Make) -> None:
     https://onnx.ai/onnx/operators/onnx__Softmax.html
     """
 
-    @op(name, inplace=("input",))
+    @op(name)
     def over_matrix(input, *, axis):
         """Up to opset 12 along all axes from ``axis`` on: rows of a matrix."""
         return _along(make, input, axis, to_the_end=True)
 
-    @op(name, since=13, inplace=("input",))
+    @op(name, since=13)
     def over_axis(input, *, axis):
         return _along(make, input, axis, to_the_end=False)
 
