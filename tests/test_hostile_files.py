@@ -208,7 +208,7 @@ if HAS_FIFOS:
 
 @pytest.mark.parametrize("wrap", [bytes, bytearray, memoryview, io.BytesIO])
 def test_more_bytes_than_a_message_can_have(monkeypatch, wrap):
-    monkeypatch.setattr("minirt.data.files.PROTOBUF_LIMIT", 100)
+    monkeypatch.setattr("minirt.data.files.PROTOBUF_LIMIT", 10)
     data = cast_model("FLOAT", "INT8", 3).SerializeToString()
     for read in (minirt.load, minirt.infer):
         with pytest.raises(minirt.ParseError, match=f"^the model has {len(data)} bytes, but a pr"):
