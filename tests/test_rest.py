@@ -305,17 +305,18 @@ def test_what_is_made_of_constants_is_computed_once(monkeypatch: pytest.MonkeyPa
     assert len(runs) == 1
 
 
-def test_a_kernel_that_fails_on_constants_fails_in_the_run() -> None:
+@pytest.mark.parametrize("error", [ExecutionError("of contents"), KeyError("of contents")])
+def test_a_kernel_that_fails_on_constants_fails_in_the_run(error: Exception) -> None:
     @op("Fail", domain="v")
     def fail(x):
         def run(x, out):
-            raise ExecutionError("of contents")
+            raise error
 
         return x, lambda: run
 
     weight = helper.make_tensor("w", FLOAT, [1], [1.0])
     session = load(node("Fail", "w", "y", domain="v"), inputs=[], initializer=[weight])
-    with pytest.raises(ExecutionError, match="of contents"):
+    with pytest.raises(ExecutionError, match=r"Fail \(node 0\).*of contents"):
         session.run([])
 
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import MinirtError
 from ..kernels.arrays import Shaped
 from ..ops import registry
 from ..ops.registry import Alias
@@ -35,8 +34,7 @@ def folded(
 ) -> tuple[Type, ...]:
     """``results`` with their contents, where those of ``operands`` are known and small.
 
-    The kernel computes them, so they are what a run would give. One that fails says so
-    when the model runs.
+    The kernel computes them, so they are what a run would give.
     """
     operator = registry.find(node.domain, node.op_type, node.opset)
     if operator is None or how is None or not operator.deterministic or any(node.subgraphs()):
@@ -56,7 +54,9 @@ def folded(
     read = [given.get(i) for i in operator.reads(names)]
     try:
         return _computed(how(), read, results, operator.returns)
-    except MinirtError:
+    except Exception:
+        # A kernel that fails, or cannot be compiled here, says so when the model runs: with its
+        # place, and only if its result is wanted.
         return results
 
 
