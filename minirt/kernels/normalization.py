@@ -49,23 +49,26 @@ def normalize_lines(lines, x, scale, bias, out, count, epsilon):
 def shift_and_scale(dtype: np.dtype, lines: int, count: int) -> Run:
     """``run(x, mean, factor, bias, out)``: (x - mean) * factor + bias.
 
-    ``x`` and ``out`` are flat buffers of as many lines of ``count`` elements; the others have an
-    element for each of the first lines, and then again. All are of ``dtype``, float32 or float64.
+    ``x`` and ``out`` are flat buffers of ``dtype``, float32 or float64, with as many lines of
+    ``count`` elements. The others are rounded to that; they have an element for each of the first
+    lines, and then again.
     """
     numbers = np.arange(lines)
-    run: Run = shift_and_scale_lines.bind(
+    run = shift_and_scale_lines.bind(
         numbers, dtype, dtype, dtype, dtype, dtype, count, size=lines, cost=_cost(dtype, count)
     )
-    return run
+    return lambda x, mean, factor, bias, out: run(
+        x, *(term.astype(dtype).reshape(-1) for term in (mean, factor, bias)), out
+    )
 
 
 def normalize(dtype: np.dtype, lines: int, count: int, epsilon: float) -> Run:
     """``run(x, scale, bias, out)``: each line less its mean, over its standard deviation.
 
-    As :func:`shift_and_scale`, but ``scale`` and ``bias`` are float64. Of an empty line nothing.
+    As :func:`shift_and_scale`; it is computed in float64. Of an empty line comes nothing.
     """
     real, numbers = np.dtype("f8"), np.arange(lines if count else 0)
-    run: Run = normalize_lines.bind(
+    run = normalize_lines.bind(
         numbers,
         dtype,
         real,
@@ -76,7 +79,7 @@ def normalize(dtype: np.dtype, lines: int, count: int, epsilon: float) -> Run:
         size=numbers.size,
         cost=4 * _cost(dtype, count),
     )
-    return run
+    return lambda x, scale, bias, out: run(x, scale.astype(real), bias.astype(real), out)
 
 
 def _cost(dtype: np.dtype, count: int) -> float:

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from ..dtypes import DType
 
-    #: ``run(x, scale, zero, out)`` over flat buffers, scale and zero point in float32.
-    Run = Callable[[np.ndarray, np.ndarray, np.ndarray, np.ndarray], None]
+    #: ``run(x, scale, zero, out)``, x and out flat; scale and zero, if any, of any type and shape.
+    Run = Callable[[np.ndarray, np.ndarray, np.ndarray | None, np.ndarray], None]
 
 __all__ = ["Places", "dequantize", "quantize"]
 
@@ -138,7 +138,7 @@ def dequantize_rows(rows, x, out, scale, zero, width, period, repeats, scales):
 
 
 def quantize(dtype: DType, places: Places) -> Run:
-    """``run(x, scale, zero, out)``: codes of ``dtype``, as unsigned integers, of float32."""
+    """``run(x, scale, zero, out)``: codes of ``dtype`` of float32."""
     low, high = np.float32(int(dtype.smallest)), np.float32(int(dtype.largest))
     mask = np.int32(dtype.code_mask)
     code, number = np.dtype(f"u{dtype.storage.itemsize}"), np.dtype("f4")
@@ -168,4 +168,10 @@ def _bind(loop, source: np.dtype, target: np.dtype, places: Places, *bounds) -> 
         size=places.count,
         cost=places.cost,
     )
-    return lambda x, scale, zero, out: run(x, out, scale, zero)
+
+    def call(x: np.ndarray, scale: np.ndarray, zero: np.ndarray | None, out: np.ndarray) -> None:
+        scale = scale.astype(real).reshape(-1)
+        zero = np.zeros(scale.size, real) if zero is None else zero.astype(real).reshape(-1)
+        run(x, out.view(target), scale, zero)
+
+    return call

@@ -55,9 +55,8 @@ def batch_normalization(X, scale, B, input_mean, input_var, *, epsilon, momentum
 
         def infer(X, scale, B, mean, var, Y):
             with np.errstate(all="ignore"):
-                factor = _over(scale, X) / np.sqrt(_over(var, X) + epsilon)
-                terms = (_over(mean, X), factor, _over(B, X))
-                shift_and_scale(X, *(term.astype(X.dtype) for term in terms), Y)
+                factor = _over(scale, X) / _deviation(_over(var, X), epsilon)
+                shift_and_scale(X, _over(mean, X), factor, _over(B, X), Y)
 
         return computed(infer, operands, outputs[:1])
 
@@ -93,10 +92,13 @@ def _check_parameter(operand: TensorType, name: str, X: TensorType) -> None:
 
 
 def _over(parameter: np.ndarray, X: np.ndarray) -> np.ndarray:
-    """A parameter in float64, in a shape in which it is broadcast to that of ``X``."""
-    if parameter.ndim == 1:
-        parameter = parameter.reshape(-1, *[1] * max(X.ndim - 2, 0))
-    return parameter.astype(np.float64)
+    """A parameter in a shape in which it is broadcast to that of ``X``."""
+    return parameter.reshape(-1, *[1] * max(X.ndim - 2, 0)) if parameter.ndim == 1 else parameter
+
+
+def _deviation(var: np.ndarray, epsilon: float) -> np.ndarray:
+    deviation: np.ndarray = np.sqrt(np.add(var, epsilon, dtype=np.float64))
+    return deviation
 
 
 def _shared_axes(parameter: np.ndarray, X: np.ndarray) -> tuple[int, ...]:
@@ -123,7 +125,7 @@ def _normalize(
 ) -> None:
     """The formula in float64, rounded once."""
     with np.errstate(all="ignore"):
-        Y[...] = (X - mean) * (scale / np.sqrt(var + epsilon)) + B
+        Y[...] = (X - mean) * (scale / _deviation(var, epsilon)) + B
 
 
 @upgrade("BatchNormalization", to=14)
@@ -151,8 +153,7 @@ def instance_normalization(input, scale, B, *, epsilon):
         by_lines = kernels.normalize(number_dtype(input.dtype), lines, count, epsilon)
 
         def run(input, scale, B, output):
-            terms = (scale.astype(np.float64), B.astype(np.float64))
-            by_lines(input.reshape(-1), *terms, output.reshape(-1))
+            by_lines(input.reshape(-1), scale, B, output.reshape(-1))
 
         return computed(run, (input, scale, B), (output,))
 

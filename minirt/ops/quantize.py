@@ -180,13 +180,10 @@ def _places(x, scale, axis: int, block_size: int):
 
 
 def _by_places(run: Run, operands: Sequence[TensorType | None], result: TensorType) -> Shaped:
-    """A kernel over numbers, of one that takes flat buffers and zero points of any kind."""
+    """A kernel over numbers, of one over flat buffers."""
 
     def call(x, scale, zero, y):
-        scale = scale.astype(np.float32).reshape(-1)
-        zero = np.zeros_like(scale) if zero is None else zero.astype(np.float32).reshape(-1)
-        y = y.reshape(-1)
-        run(x.reshape(-1), scale, zero, y.view(f"u{y.itemsize}") if y.dtype.kind == "i" else y)
+        run(x.reshape(-1), scale, zero, y.reshape(-1))
 
     return computed(call, operands, (result,))
 
