@@ -284,6 +284,20 @@ def test_scan_outputs_must_keep_their_shape():
     )
 
 
+def test_without_iterations_the_file_is_believed():
+    """Sizes that it does not say are 0."""
+    body = loop("n, , x", "i, c, v", "w = Compress<axis=1>(v, k)", "c, v, w", "y, z")
+    proto = untyped("int64 n, float[2,3] x, bool[3] k", "y z", body)
+    promise = onnx.helper.make_tensor_type_proto(1, [None, 5])
+    for declared, shape in ((None, (0, 2, 0)), (promise, (0, 2, 5))):
+        if declared:
+            proto.graph.node[0].attribute[0].g.output[2].type.CopyFrom(declared)
+        s = minirt.load(proto)
+        x, k = np.ones((2, 3), np.float32), np.array([True, False, True])
+        assert s.run([count(0), x, k])[1].shape == shape
+        assert s.run([count(1), x, k])[1].shape == (1, 2, 2)
+
+
 # Errors in bodies
 
 

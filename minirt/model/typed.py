@@ -47,12 +47,12 @@ def infer_types(graph: Graph, given: Mapping[Value, Type] | None = None) -> dict
 
 
 def typing_around(types: dict[Value, Type]) -> Typing:
-    """For subgraphs around which values have ``types``.
+    """For subgraphs around which values have ``types``, of which kernels rely on what is found.
 
     More may come to be known later; those in subgraphs are added.
     """
     typing = Typing({})
-    typing.types = types
+    typing.types, typing.believes = types, False
     return typing
 
 
@@ -92,11 +92,13 @@ class Typing:
     """A walk through a graph and all graphs in it, which fills ``types``.
 
     A subgraph comes before the node that has it, with inputs of the types that the file
-    declares, or with those that its operator asks for. There is no other recursion.
+    declares, or with those that its operator asks for. There is no other recursion. It
+    ``believes`` what the file declares about values of which less is found.
     """
 
     def __init__(self, given: Mapping[Value, Type]) -> None:
         self.types = dict(given)
+        self.believes = True
         self.spent = _Spent()
         self._depth = 0
         self._frames: list[Frame] = []
@@ -127,7 +129,7 @@ class Typing:
             raise UnsupportedError(f"subgraphs with inputs nest more than {_DEEPEST} deep")
         captured = {v: self.types[v] for v in graph.captures if v in self.types}
         inner = type(self)(captured | dict(inputs))
-        inner.spent, inner._depth = self.spent, self._depth + 1
+        inner.spent, inner._depth, inner.believes = self.spent, self._depth + 1, self.believes
         inner.walk(graph)
         self._entered |= inner._entered
         for known in self._failed.keys() & inner._entered:
@@ -237,7 +239,7 @@ class Typing:
         for value, type in zip(node.outputs, found, strict=False):
             if value is None:
                 continue
-            settled = _settled(node, value, type)
+            settled = _settled(node, value, type) if self.believes or type is None else type
             if settled is not None:
                 self.types[value] = settled
 
@@ -268,6 +270,11 @@ class Body:
     def inputs(self) -> tuple[Type | None, ...]:
         """The types of the inputs as the file declares them, None where it does not."""
         return tuple(value.type for value in self._parameters)
+
+    @property
+    def outputs(self) -> tuple[Type | None, ...]:
+        """The types of the outputs as the file declares them, None where it does not."""
+        return tuple(value.type for value in self.graph.outputs)
 
     @property
     def _parameters(self) -> list[Value]:
@@ -303,11 +310,13 @@ class Body:
         """The type of an input; contents may be others the next time."""
         if isinstance(given, TensorType):
             given = given.without_value()
-        merged = given if value.type is None else merge(given, value.type)
+        if value.type is None or not self._typing.believes:
+            return given
+        merged = merge(given, value.type)
         if merged is None:
             message = (
                 f"input {value.name!r} of subgraph {self.graph.name!r} "
                 f"is declared {value.type}, but is {given}"
             )
-            raise contradiction(message, given, value.type or given)
+            raise contradiction(message, given, value.type)
         return merged

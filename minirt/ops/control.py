@@ -15,12 +15,12 @@ from ..errors import ExecutionError, SchemaError, ShapeError
 from ..kernels.arrays import Shaped
 from ..types import Dim, OptionalType, SparseTensorType, TensorType, union
 from .registry import op
-from .values import returned, single, stacked
+from .values import promised, returned, single, stacked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from ..types import Type
+    from ..types import Shape, Type
     from .registry import Body, Run
 
     Program = Callable[..., list[Any]]
@@ -115,16 +115,19 @@ def loop(M, cond, *v_initial, body):
     counters = TensorType(_INT64, number), TensorType(_BOOL, condition)
     unknown: set[Dim] = set()
     states, made = _rest(body, counters, v_initial, unknown)
-    outputs, items = made[1 : len(states) + 1], made[len(states) + 1 :]
+    outputs, last = made[1 : len(states) + 1], len(states) + 1
+    items = [_tensor(i, type) for i, type in enumerate(made[last:])]
     bounds = _bounds(most, M is None, start, cond is None, _is_true(made[0]))
     before = v_initial if bounds.never else states
     finals = outputs if bounds.surely else tuple(map(_final, before, outputs))
     finals = tuple(_settled(type, unknown) for type in finals)
-    scans = tuple(_collected(i, item, bounds.count, unknown) for i, item in enumerate(items))
+    scans = tuple(_collected(item, bounds.count, unknown) for item in items)
 
     def bind() -> Run:
         program = body.program(*counters, *states)
-        return Shaped(_Loop(program, number, condition, finals, scans, cond is not None).run)
+        rows = tuple(map(promised, items, body.outputs[last:]))
+        run = _Loop(program, number, condition, finals, scans, rows, cond is not None).run
+        return Shaped(run)
 
     return (*finals, *scans), bind
 
@@ -207,12 +210,15 @@ def _final(state: Type, made: Type) -> Type:
     return state
 
 
-def _collected(index: int, element: Type, count: int | Dim, unknown: set[Dim]) -> TensorType:
-    element = _settled(element, unknown)
-    if not isinstance(element, TensorType):
-        raise SchemaError(f"scan output {index} is {element}, but should be a tensor")
-    shape = None if element.shape is None else (count, *element.shape)
-    return TensorType(element.dtype, shape)
+def _tensor(index: int, type: Type) -> TensorType:
+    if not isinstance(type, TensorType):
+        raise SchemaError(f"scan output {index} is {type}, but should be a tensor")
+    return type
+
+
+def _collected(item: TensorType, count: int | Dim, unknown: set[Dim]) -> TensorType:
+    shape = _settled_shape(item.shape, unknown)
+    return TensorType(item.dtype, None if shape is None else (count, *shape))
 
 
 def _is_true(type: Type) -> bool:
@@ -222,18 +228,21 @@ def _is_true(type: Type) -> bool:
 def _settled(type: Type, unknown: set[Dim]) -> Type:
     """``type`` without the claim that values of several iterations have one unknown size."""
     if isinstance(type, TensorType | SparseTensorType):
-        if type.shape is None:
-            return type
-        return replace(type, shape=tuple(Dim() if d in unknown else d for d in type.shape))
+        return replace(type, shape=_settled_shape(type.shape, unknown))
     return type if type.element is None else replace(type, element=_settled(type.element, unknown))
+
+
+def _settled_shape(shape: Shape | None, unknown: set[Dim]) -> Shape | None:
+    return None if shape is None else tuple(Dim() if d in unknown else d for d in shape)
 
 
 @dataclass(frozen=True)
 class _Loop:
     """A loop that is ready to run.
 
-    The number of the iteration and the condition have the shapes ``number`` and ``condition``;
-    ``conditional``: the condition counts.
+    The number of the iteration and the condition have the shapes ``number`` and ``condition``.
+    ``rows`` are types of what an iteration adds to ``scans``; ``conditional``: the condition
+    counts.
     """
 
     program: Program
@@ -241,6 +250,7 @@ class _Loop:
     condition: tuple[int, ...]
     finals: tuple[Type, ...]
     scans: tuple[TensorType, ...]
+    rows: tuple[TensorType, ...]
     conditional: bool
 
     def run(self, limit: Any, cond: Any, *values: Any) -> Any:
@@ -249,7 +259,7 @@ class _Loop:
         program, last = self.program, len(self.finals) + 1
         most = np.inf if limit is None else limit.item()
         number, flag = np.empty(self.number, np.int64), np.ones(self.condition, np.uint8)
-        scanned: list[list[np.ndarray]] = [[] for _ in self.scans]
+        scanned: list[list[np.ndarray]] = [[] for _ in self.rows]
         count, goes_on = 0, cond is None or cond.item()
         while goes_on and count < most:
             number[...] = count
@@ -265,7 +275,7 @@ class _Loop:
             count += 1
         if not count:
             states = list(map(_unchanged, range(len(states)), states, self.finals))
-        outputs = map(stacked, range(len(scanned)), scanned, self.scans)
+        outputs = map(stacked, range(len(scanned)), scanned, self.rows)
         return returned([*states, *outputs], [*self.finals, *self.scans])
 
     def _condition(self, made: np.ndarray, count: int) -> np.ndarray:

@@ -101,6 +101,10 @@ class Body(Protocol):
     def inputs(self) -> tuple[Type | None, ...]:
         """The types of the inputs as the file declares them, None where it does not."""
 
+    @property
+    def outputs(self) -> tuple[Type | None, ...]:
+        """The types of the outputs as the file declares them: a promise, not a fact."""
+
     def types(self, *inputs: Type | None) -> tuple[Type, ...]:
         """The types of what the subgraph makes of inputs of these types, one for each.
 

@@ -14,7 +14,7 @@ from ..kernels.arrays import Shaped
 from ..types import Dim, TensorType, contradiction, merge
 from .registry import op
 from .shapes import normalized_axis
-from .values import returned, stacked
+from .values import promised, returned, stacked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -48,19 +48,20 @@ def scan(
     parts = [_without(x, a) for x, a in zip(inputs, axes, strict=True)]
     finals, items = _made(body, states, parts)
     rows = [_with(item, 0, length) for item in items]
-    places = _each("scan_output_axes", scan_output_axes, len(items))
+    places = _each("scan_output_axes", scan_output_axes, len(rows))
     places = [_axis("scan_output_axes", a, row) for a, row in zip(places, rows, strict=True)]
     backward = _flags("scan_output_directions", scan_output_directions, len(items))
     types = (*finals, *(_with(item, a, length) for item, a in zip(items, places, strict=True)))
 
     def bind() -> Run:
         program = body.program(*states, *parts)
+        kinds = list(map(promised, items, body.outputs[len(states) :]))
 
         def run(*values: Any) -> Any:
             *operands, outer = values
             initial, arrays = operands[: len(states)], operands[len(states) :]
             arrays = list(map(_in_front, arrays, axes, reverse))
-            last, outputs = _iterate(program, outer, initial, arrays, rows)
+            last, outputs = _iterate(program, outer, initial, arrays, kinds)
             return returned([*last, *map(_arranged, outputs, places, backward)], types)
 
         return Shaped(run)
@@ -90,23 +91,26 @@ def scan_batches(sequence_lens, *initial_state_and_scan_inputs, body, directions
 
     def bind() -> Run:
         program = body.program(*initial, *parts)
+        kinds = list(map(promised, items, body.outputs[len(states) :]))
 
         def run(lengths: np.ndarray | None, *values: Any) -> Any:
             *operands, outer = values
             states, inputs = operands[: len(initial)], operands[len(initial) :]
             count, size = inputs[0].shape[:2]
             lasts = [np.empty_like(state) for state in states]
-            made: list[list[np.ndarray]] = [[] for _ in rows]
+            made: list[list[np.ndarray]] = [[] for _ in kinds]
             for index, steps in enumerate(_steps(lengths, count, size)):
                 first = [state[index, ...] for state in states]
                 arrays = [x[index, :steps] for x in inputs]
                 arrays = [_in_front(x, 0, flag) for x, flag in zip(arrays, reverse, strict=True)]
-                last, outputs = _iterate(program, outer, first, arrays, rows)
+                last, outputs = _iterate(program, outer, first, arrays, kinds)
                 for target, state in zip(lasts, last, strict=True):
                     target[index, ...] = state
                 for row, output in zip(made, outputs, strict=True):
                     row.append(output)
-            scans = [_padded(i, *pair, size) for i, pair in enumerate(zip(made, rows, strict=True))]
+            scans = [
+                _padded(i, *pair, size) for i, pair in enumerate(zip(made, kinds, strict=True))
+            ]
             return returned([*lasts, *scans], types)
 
         return Shaped(run)
@@ -212,10 +216,13 @@ def _iterate(
     outer: tuple[Any, ...],
     states: Sequence[np.ndarray],
     inputs: Sequence[np.ndarray],
-    rows: Sequence[TensorType],
+    kinds: Sequence[TensorType],
 ) -> tuple[Sequence[np.ndarray], list[np.ndarray]]:
-    """The last states, and all else that is made, along a first axis. ``inputs`` have one, too."""
-    made: list[list[np.ndarray]] = [[] for _ in rows]
+    """The last states, and all else that is made, along a first axis as ``inputs`` have it.
+
+    ``kinds`` are the types of what else a step makes.
+    """
+    made: list[list[np.ndarray]] = [[] for _ in kinds]
     for step in range(len(inputs[0])):
         outputs = program(outer, *states, *[array[step, ...] for array in inputs])
         for index, (old, new) in enumerate(zip(states, outputs, strict=False)):
@@ -229,7 +236,7 @@ def _iterate(
             row.append(item)
     if not len(inputs[0]):
         states = [state.copy() for state in states]  # buffers of operands are used again
-    return states, list(map(stacked, range(len(rows)), made, rows))
+    return states, list(map(stacked, range(len(kinds)), made, kinds))
 
 
 def _in_front(array: np.ndarray, axis: int, reverse: int) -> np.ndarray:
@@ -254,9 +261,9 @@ def _steps(lengths: np.ndarray | None, count: int, size: int) -> list[int]:
 
 
 def _padded(index: int, rows: Sequence[np.ndarray], type: TensorType, size: int) -> np.ndarray:
-    """Scan output ``index`` of all batches, each as long as ``size``."""
+    """Scan output ``index`` of all batches, each as long as ``size``, of parts of ``type``."""
     filled = [row for row in rows if len(row)]
-    known = [dim if isinstance(dim, int) else 0 for dim in (type.shape or ())[1:]]
+    known = [dim if isinstance(dim, int) else 0 for dim in type.shape or ()]
     shape = filled[0].shape[1:] if filled else tuple(known)
     blank = "" if type.dtype.storage.hasobject else 0
     result = np.full((len(rows), size, *shape), blank, type.dtype.storage)

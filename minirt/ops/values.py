@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import ExecutionError, ShapeError
-from ..types import TensorType
+from ..types import TensorType, merge
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ..types import Shape, Type
 
-__all__ = ["returned", "single", "stacked"]
+__all__ = ["promised", "returned", "single", "stacked"]
 
 
 def single(operand: TensorType | None, name: str) -> Any:
@@ -32,8 +32,8 @@ def single(operand: TensorType | None, name: str) -> Any:
 def returned(values: Sequence[Any], types: Sequence[Type]) -> Any:
     """What a kernel returns that makes ``values``: the one, or a tuple of all.
 
-    Raises ExecutionError for a tensor of another shape than its type says. For what comes out
-    of a subgraph or a sequence the type may be what a file promises.
+    Raises ExecutionError for a tensor of another shape than its type says, on which other
+    kernels rely.
     """
     for index, (value, type) in enumerate(zip(values, types, strict=True)):
         if isinstance(type, TensorType) and not _fits(value.shape, type.shape):
@@ -50,14 +50,20 @@ def _fits(sizes: tuple[int, ...], shape: Shape | None) -> bool:
     )
 
 
+def promised(found: TensorType, declared: Type | None) -> TensorType:
+    """``found`` with what a file declares where no one knows better."""
+    merged = None if declared is None else merge(found, declared)
+    return merged if isinstance(merged, TensorType) else found
+
+
 def stacked(index: int, items: Sequence[np.ndarray], type: TensorType) -> np.ndarray:
     """Scan output ``index``: storage arrays of one shape along a new first axis.
 
-    ``type`` is that of the result; of no items sizes are 0 where they are not known. Raises
+    ``type`` is that of an item; of no items sizes are 0 where they are not known. Raises
     ExecutionError where a shape changes.
     """
     if not items:
-        known = [dim if isinstance(dim, int) else 0 for dim in (type.shape or ())[1:]]
+        known = [dim if isinstance(dim, int) else 0 for dim in type.shape or ()]
         return np.empty((0, *known), type.dtype.storage)
     shape = items[0].shape
     result = np.empty((len(items), *shape), type.dtype.storage)
