@@ -197,6 +197,15 @@ def test_constants_do_not_make_random_numbers_constant(name):
     assert made.run([])[0].tolist() != made.run([])[0].tolist()
 
 
+def test_each_turn_of_a_loop_draws_anew():
+    body = (
+        "y = Loop(n, )<body = turn (int64 i, bool go) => (bool again, float[1] drawn)"
+        " { again = Identity(go)  drawn = RandomUniform<shape=[1]>() }>"
+    )
+    y = draw(body, np.int64(20), declared="int64 n")
+    assert y.shape == (20, 1) and len(set(y.ravel().tolist())) > 1
+
+
 def test_types_of_named_sizes():
     for name in ("RandomNormalLike", "RandomUniformLike", "Bernoulli", "Dropout"):
         graph = minirt.infer(model("float[A, 3] x", "y", f"y = {name}(x)"))
