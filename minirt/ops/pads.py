@@ -154,7 +154,7 @@ class _Axis(NamedTuple):
 def _axis(size: int, width: tuple[int, int]) -> _Axis:
     low = min(max(-width[0], 0), size)
     high = max(min(size, size + width[1]), low)
-    return _Axis(low, high, min(max(width[0], 0), size + sum(width)))
+    return _Axis(low, high, max(width[0], 0))
 
 
 # The kernel
