@@ -61,7 +61,7 @@ def upsample(X, scales, *, mode):
 def _scaled(size: int | Dim, factor: np.float32) -> int | Dim:
     if isinstance(size, Dim):
         return size if factor == 1 else Dim()
-    return floor(np.float32(size) * factor)
+    return floor(size * float(factor))
 
 
 def _places(count: int, factor: np.float32) -> np.ndarray:
