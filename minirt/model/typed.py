@@ -233,6 +233,12 @@ class Typing:
             return folded(node, operands, types, how)
         except _Untyped:
             return [None] * len(node.outputs)
+        except ShapeError:
+            stated = [_as_stated(v, t) for v, t in zip(node.inputs, operands, strict=True)]
+            if all(t is s for t, s in zip(operands, stated, strict=True)):
+                raise
+            # It may be that the node never runs; if it does, the run says what is wrong.
+            return apply(node, stated, self.body)[0]
 
     def _settle(self, node: Node, found: Sequence[Type | None]) -> None:
         """Note what was found about outputs, completed by what the file declares."""
@@ -253,6 +259,12 @@ def _settled(node: Node, value: Value, found: Type | None) -> Type | None:
         message = f"output {value.name!r} is declared {declared}, but is {found}"
         raise contradiction(message, found, declared).located(node.location)
     return merged
+
+
+def _as_stated(value: Value | None, type: Type | None) -> Type | None:
+    """The type of an operand, with its contents only if they stand in the file."""
+    computed = value is not None and value.producer is not None and any(value.producer.inputs)
+    return type.without_value() if computed and isinstance(type, TensorType) else type
 
 
 class _Untyped(UnsupportedError):
