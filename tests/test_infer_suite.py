@@ -25,6 +25,19 @@ from minirt.types import OptionalType, SparseTensorType, TensorType, Type, merge
 DECLARED, FOUND = 11_500, 9_000
 
 
+#: Where onnx says more than minirt: of AffineGrid, whose definition does not tell the last
+#: dimension; of a branch that does not suit the rank at hand, and is never taken; and, wrongly,
+#: that the elements of a sequence have no dimensions.
+VAGUER = {
+    "test_affine_grid_2d",
+    "test_affine_grid_2d_align_corners",
+    "test_affine_grid_3d",
+    "test_affine_grid_3d_align_corners",
+    "test_affine_grid_3d_align_corners_expanded",
+    "test_affine_grid_3d_expanded",
+    "test_loop13_seq",
+}
+
 #: The suite is run in so many parts, so that processes can share the work.
 PARTS = 8
 
@@ -98,7 +111,7 @@ def check_run(session: minirt.Session, graph: Graph, feeds, name: str) -> None:
 @pytest.mark.slow
 def test_inference_is_as_precise_as_that_of_onnx(paths):
     """Of models that pass: what onnx knows of a value without its declaration, minirt knows."""
-    expected, compared = read_expected(XFAIL), 0
+    expected, vague = read_expected(XFAIL), {}
     for path in paths:
         if path.parent.name in expected:
             continue
@@ -106,10 +119,11 @@ def test_inference_is_as_precise_as_that_of_onnx(paths):
         forget_types(proto.graph)
         theirs = onnx.shape_inference.infer_shapes(proto, data_prop=True)
         pairs = list(known_pairs(minirt.infer(proto), theirs.graph, all_values=True))
-        vague = [f"{n}: {ours}, {theirs}" for n, ours, theirs in pairs if is_vaguer(ours, theirs)]
-        assert vague == [], path
-        compared += len(pairs)
-    assert compared >= 1
+        if less := [
+            f"{n}: {ours}, {theirs}" for n, ours, theirs in pairs if is_vaguer(ours, theirs)
+        ]:
+            vague[path.parent.name] = less
+    assert vague.keys() == VAGUER, vague
 
 
 def is_vaguer(ours: Type | None, theirs: Type) -> bool:
