@@ -5,6 +5,7 @@ https://onnx.ai/onnx/operators/onnx__Scan.html
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -96,22 +97,9 @@ def scan_batches(sequence_lens, *initial_state_and_scan_inputs, body, directions
         def run(lengths: np.ndarray | None, *values: Any) -> Any:
             *operands, outer = values
             states, inputs = operands[: len(initial)], operands[len(initial) :]
-            count, size = inputs[0].shape[:2]
-            lasts = [np.empty_like(state) for state in states]
-            made: list[list[np.ndarray]] = [[] for _ in kinds]
-            for index, steps in enumerate(_steps(lengths, count, size)):
-                first = [state[index, ...] for state in states]
-                arrays = [x[index, :steps] for x in inputs]
-                arrays = [_in_front(x, 0, flag) for x, flag in zip(arrays, reverse, strict=True)]
-                last, outputs = _iterate(program, outer, first, arrays, kinds)
-                for target, state in zip(lasts, last, strict=True):
-                    target[index, ...] = state
-                for row, output in zip(made, outputs, strict=True):
-                    row.append(output)
-            scans = [
-                _padded(i, *pair, size) for i, pair in enumerate(zip(made, kinds, strict=True))
-            ]
-            return returned([*lasts, *scans], types)
+            steps = _steps(lengths, *inputs[0].shape[:2])
+            each = partial(_iterate, program, outer, kinds=kinds)
+            return returned(_in_batches(each, states, inputs, steps, reverse, kinds), types)
 
         return Shaped(run)
 
@@ -237,6 +225,29 @@ def _iterate(
     if not len(inputs[0]):
         states = [state.copy() for state in states]  # buffers of operands are used again
     return states, list(map(stacked, range(len(kinds)), made, kinds))
+
+
+def _in_batches(
+    iterate: Callable[..., tuple[Sequence[np.ndarray], list[np.ndarray]]],
+    states: Sequence[np.ndarray],
+    inputs: Sequence[np.ndarray],
+    steps: Sequence[int],
+    reverse: Sequence[int],
+    kinds: Sequence[TensorType],
+) -> list[np.ndarray]:
+    """The last states and all else that is made, for each index of the first axis."""
+    lasts = [np.empty_like(state) for state in states]
+    made: list[list[np.ndarray]] = [[] for _ in kinds]
+    for index, count in enumerate(steps):
+        parts = [array[index, :count] for array in inputs]
+        parts = [_in_front(part, 0, flag) for part, flag in zip(parts, reverse, strict=True)]
+        last, outputs = iterate([state[index, ...] for state in states], parts)
+        for target, state in zip(lasts, last, strict=True):
+            target[index, ...] = state
+        for row, output in zip(made, outputs, strict=True):
+            row.append(output)
+    size = inputs[0].shape[1]
+    return [*lasts, *(_padded(i, made[i], kind, size) for i, kind in enumerate(kinds))]
 
 
 def _in_front(array: np.ndarray, axis: int, reverse: int) -> np.ndarray:
