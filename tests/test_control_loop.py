@@ -298,6 +298,20 @@ def test_without_iterations_the_file_is_believed():
         assert s.run([count(1), x, k])[1].shape == (1, 2, 2)
 
 
+def test_a_branch_that_can_run_in_later_iterations():
+    """Not in the first, whose shapes alone are known when the file is read."""
+    branch = conditional("q; p = Reshape(v, four) q = Add(p, ones)", "v;", "r", "big")
+    nodes = f"e = Size(v) big = Equal(e, size) {branch} w = Concat<axis=0>(r, x)"
+    s = minirt.load(
+        untyped(
+            "int64 n, float[2] x", "y", loop("n, , x", "i, c, v", nodes, "c, w", "y"),
+            initializers="int64[1] four = {4}, int64 size = {4}, float[4] ones = {1, 1, 1, 1}",
+        )
+    )  # fmt: skip
+    assert s.run([count(1), X])[0].tolist() == [1, 2, 1, 2]
+    assert s.run([count(2), X])[0].tolist() == [2, 3, 2, 3, 1, 2]
+
+
 # Errors in bodies
 
 

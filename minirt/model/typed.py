@@ -132,9 +132,6 @@ class Typing:
         inner.spent, inner._depth, inner.believes = self.spent, self._depth + 1, self.believes
         inner.walk(graph)
         self._entered |= inner._entered
-        for known in self._failed.keys() & inner._entered:
-            del self._failed[known]
-        self._failed |= inner._failed
         self.types.update(inner.types)
         return inner.types
 
