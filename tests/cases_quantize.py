@@ -237,11 +237,14 @@ def precisions():
     )
     # The zero point comes after the rounding.
     yield Case("QuantizeLinear", (halves[:3], np.float32(1), np.int8(1)), np.int8([-1, -1, 1]))
-    strange = np.float32([np.inf, -np.inf, np.nan, 3e38])
+    strange = np.float32([np.inf, -np.inf, np.nan, 6e4])
     yield Case(
         "QuantizeLinear", (strange, np.float32(1), np.int8(3)), np.int8([127, -128, -128, 127])
     )
     yield Case("QuantizeLinear", (strange, np.float32(1)), np.uint8([255, 0, 0, 255]))
+    for dtype in (np.float16, BF16):
+        inputs = (strange.astype(dtype), np.array(1, dtype), np.int8(3))
+        yield Case("QuantizeLinear", inputs, np.int8([127, -128, -128, 127]))
     yield Case("QuantizeLinear", (np.float32([1, 0, -1]), np.float32(0)), np.uint8([255, 0, 0]))
     for saturate in (0, 1):
         for name in EIGHTS:

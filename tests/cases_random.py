@@ -98,6 +98,8 @@ def sure():
             yield Case("Multinomial", (logits,), drawn, attributes, opset={15: 7}.get(opset, opset))
             attributes = {"sample_size": 5, "dtype": TensorProto.INT64}
             yield Case("Multinomial", (logits,), drawn.astype(np.int64), attributes)
+    huge = np.float32([[-np.inf, 1e4, -1e4]])  # e to the power of it is infinite
+    yield Case("Multinomial", (huge,), np.int32([[1] * 3]), {"sample_size": 3})
     for shape in ((), (0,), (2, 0, 3)):
         yield bernoulli(np.ones(shape, np.float32))
     for batch, classes, samples in ((0, 3, 2), (0, 0, 2), (2, 0, 0), (2, 3, 0)):
