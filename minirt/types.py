@@ -68,7 +68,8 @@ Shape = tuple[int | Dim, ...]
 class TensorType:
     """A dense tensor: element type, shape, and contents where they are constant.
 
-    ``value`` is a C-contiguous array of ``dtype.storage`` with the type's shape.
+    ``value`` is an array of ``dtype.storage`` with the type's shape. It is C-contiguous, or
+    one element that is shown many times.
     """
 
     dtype: DType

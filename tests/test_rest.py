@@ -374,3 +374,16 @@ def steps(*texts: str):
 def test_outputs_take_over_buffers_that_nobody_needs(inplace, texts, outputs, buffers) -> None:
     register_steps(inplace=inplace)
     assert arena_bytes(*steps(*texts), outputs=outputs) == buffers * 64
+
+
+@pytest.mark.parametrize("size", [3, fold._MOST])
+def test_constants_of_one_element_that_is_shown_many_times(size: int) -> None:
+    """A flat kernel does not look at strides; it would read what lies behind the element."""
+
+    @op("Ones", domain="v", type_only=("x",))
+    def ones(x):
+        return TensorType(x.dtype, (size,), np.broadcast_to(np.float32(1), (size,))), None
+
+    nodes = [node("Ones", "x", "o", domain="v"), node("Cast", "o", "y", to=TensorProto.DOUBLE)]
+    y, o = load(*nodes, outputs=["y", "o"]).run([X])
+    assert y.tolist() == o.tolist() == [1] * size

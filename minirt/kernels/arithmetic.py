@@ -138,4 +138,4 @@ def store(numbers: np.ndarray, out: np.ndarray) -> None:
     convert = kernels.convert(
         BY_NAME["double"], BY_NAME[out.dtype.name], out.size, saturate=True, round_mode="up"
     )
-    convert(np.broadcast_to(numbers, out.shape).reshape(-1), out.reshape(-1))
+    convert(np.ascontiguousarray(numbers).reshape(-1), out.reshape(-1))

@@ -79,7 +79,9 @@ def _computed(
 ) -> tuple[Type, ...]:
     """The results with what ``run`` makes of constants."""
     shaped = isinstance(run, Shaped)
-    arguments = [t and (t.value if shaped else t.value.reshape(-1)) for t in read]
+    # Ones, and the like, may be one element that is shown many times.
+    given = [t and np.ascontiguousarray(t.value).reshape(t.shape) for t in read]
+    arguments = [a if a is None or shaped else a.reshape(-1) for a in given]
     made = [
         None if returns or not t.is_concrete else np.empty(t.shape, t.dtype.storage)
         for t in results

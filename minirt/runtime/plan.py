@@ -365,7 +365,9 @@ class _Builder:
             type = self.types[root]
             if not is_constant(type) or type.value is None:
                 raise ValueError(f"{root.name!r} is read before it is made")
-            self.slots[root] = self._add(Constant(type.value.reshape(-1)))
+            # Ones, and the like, may be one element that is shown many times.
+            contents = np.ascontiguousarray(type.value)
+            self.slots[root] = self._add(Constant(contents.reshape(-1)))
         return self.slots[root]
 
     def _root(self, value: Value) -> Value:
