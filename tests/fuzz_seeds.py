@@ -200,7 +200,7 @@ def _opaque() -> onnx.ModelProto:
 def _old() -> onnx.ModelProto:
     """IR version 3: initializers are inputs; Cast-1 names the type; an untyped attribute."""
     proto = model(
-        [node("Cast", "x", "y", to="FLOAT16"), node("Softmax", "w", "z")],
+        [node("Cast", "x", "y", to="FLOAT16"), node("Softmax", "w", "z", axis=0)],
         ["x", value("w", 1, [2])],
         ["y"],
         initializer=[_tensor("w")],
