@@ -17,14 +17,14 @@ from .elementwise import binary, broadcasting, old_binary, same_shape, scalar, u
 from .registry import op
 from .shapes import broadcast
 
-for _name, _function, _commutes in (
-    ("Add", np.add, True),
-    ("Sub", np.subtract, False),
-    ("Mul", np.multiply, True),
-    ("Div", arithmetic.divide, False),
+for _name, _function in (
+    ("Add", np.add),
+    ("Sub", np.subtract),
+    ("Mul", np.multiply),
+    ("Div", arithmetic.divide),
 ):
     old_binary(_name, _function)
-    binary(_name, _function, commutes=_commutes, since=7)
+    binary(_name, _function, since=7)
 
 old_binary("Pow", arithmetic.power, operands=("X", "Y"))
 binary("Pow", arithmetic.power, operands=("X", "Y"), since=7)

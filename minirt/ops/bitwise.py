@@ -11,9 +11,9 @@ from ..errors import SchemaError
 from .elementwise import binary, broadcasting, unary
 from .registry import op
 
-binary("BitwiseAnd", np.bitwise_and, commutes=True)
-binary("BitwiseOr", np.bitwise_or, commutes=True)
-binary("BitwiseXor", np.bitwise_xor, commutes=True)
+binary("BitwiseAnd", np.bitwise_and)
+binary("BitwiseOr", np.bitwise_or)
+binary("BitwiseXor", np.bitwise_xor)
 unary("BitwiseNot", np.invert)
 
 _SHIFTS = {"LEFT": np.left_shift, "RIGHT": np.right_shift}

@@ -2,7 +2,7 @@
 
 Such an operator is a line in a table of its family::
 
-    binary("Add", np.add, commutes=True)
+    binary("Add", np.add)
 
 A function is called as NumPy's are, ``function(a, b, out)``, over arrays of numbers
 (:func:`minirt.kernels.arrays.elementwise`). ``out`` may be one of the others.
@@ -108,7 +108,6 @@ def binary(
     *,
     operands: tuple[str, str] = ("A", "B"),
     result: DType | None = None,
-    commutes: bool = False,
     since: int = 1,
 ) -> None:
     """Register ``name``: of pairs of elements what ``function(a, b, out)`` makes.
@@ -120,7 +119,7 @@ def binary(
     def apply(a, b):
         return broadcasting(function, a, b, result=result)
 
-    register = op(name, since=since, inplace=operands, commutes=commutes)
+    register = op(name, since=since, inplace=operands)
     register(_with_parameters(apply, operands))
 
 

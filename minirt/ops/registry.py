@@ -142,7 +142,6 @@ class Operator:
     type_only: frozenset[str] = frozenset()
     contents: frozenset[str] = frozenset()
     inplace: tuple[str, ...] = ()
-    commutes: bool = False
     deterministic: bool = True
     returns: bool = False
     types_of: str = ""
@@ -208,7 +207,6 @@ def op(
     type_only: tuple[str, ...] = (),
     contents: tuple[str, ...] = (),
     inplace: tuple[str, ...] = (),
-    commutes: bool = False,
     deterministic: bool = True,
     returns: bool = False,
     types_of: str = "",
@@ -228,7 +226,6 @@ def op(
             frozenset(type_only),
             frozenset(contents),
             inplace,
-            commutes,
             deterministic,
             returns,
             types_of,
