@@ -11,7 +11,7 @@ from numba import njit, types
 
 from minirt.dtypes import BY_NAME
 from minirt.errors import ExecutionError
-from minirt.jit import Codec, Kernel, decode, encode, kernel, lanes, statistics
+from minirt.jit import Codec, Kernel, decode, encode, helper, kernel, lanes, statistics
 
 F4, F8, I4 = np.dtype("f4"), np.dtype("f8"), np.dtype("i4")
 
@@ -119,6 +119,27 @@ def test_a_kernel_returns_nothing() -> None:
 
     with pytest.raises(TypeError, match="returns float64, not None"):
         total.bind(F8, size=1)
+
+
+@helper
+def increased(x):
+    return x + 1
+
+
+@helper
+def applied(function, x):
+    return function(x)
+
+
+def test_a_kernel_passes_no_functions():
+    """Its code would hold addresses of this process, and could not be kept on disk."""
+
+    @kernel
+    def passes(dst):
+        dst[0] = applied(increased, dst[0])
+
+    with pytest.raises(TypeError, match="refers to objects of this process"):
+        passes.bind(np.dtype("f4"), size=1)
 
 
 @pytest.mark.parametrize(

@@ -176,7 +176,10 @@ class Kernel:
             raise TypeError(f"{self} returns {result.signature.return_type}, not None")
         _count["compiled"] += 1
         _log.debug("compiled %s%s", self.name, signature)
-        if key is not None and not result.library.has_dynamic_globals:
+        if result.library.has_dynamic_globals:
+            # Such code cannot be kept on disk, and every process would compile it again.
+            raise TypeError(f"{self} refers to objects of this process, as to functions it passes")
+        if key is not None:
             _store().save(self.name, key, serialize.dumps(result._reduce()))
         return result
 

@@ -23,35 +23,19 @@ def cumulate(
     no part in its own result; if ``reverse``, lines begin at their ends.
     """
     kind = np.dtype(f"u{dtype.itemsize}") if dtype.kind in "iu" else dtype
-    loop = cumulate_products if multiply else cumulate_sums
-    run = loop.bind(kind, kind, count, inner, exclusive, reverse, size=1)
+    run = cumulate_lines.bind(kind, kind, count, inner, exclusive, reverse, multiply, size=1)
     return lambda x, out: run(x.view(kind), out.view(kind))
 
 
+@helper
+def _combined(a, b, multiply):
+    return a * b if multiply else a + b
+
+
 @kernel(whole=("x", "out"))
-def cumulate_sums(x, out, count, inner, exclusive, reverse):
-    """Sums of ``count`` elements, ``inner`` apart, up to each of them."""
-    _cumulate(x, out, count, inner, exclusive, reverse, x.dtype.type(0), _add)
-
-
-@kernel(whole=("x", "out"))
-def cumulate_products(x, out, count, inner, exclusive, reverse):
-    """Products of ``count`` elements, ``inner`` apart, up to each of them."""
-    _cumulate(x, out, count, inner, exclusive, reverse, x.dtype.type(1), _multiply)
-
-
-@helper
-def _add(a, b):
-    return a + b
-
-
-@helper
-def _multiply(a, b):
-    return a * b
-
-
-@helper
-def _cumulate(x, out, count, inner, exclusive, reverse, neutral, combine):
+def cumulate_lines(x, out, count, inner, exclusive, reverse, multiply):
+    """Sums, or products, of ``count`` elements, ``inner`` apart, up to each of them."""
+    neutral = x.dtype.type(1 if multiply else 0)
     for block in range(0, x.size, max(count * inner, 1)):
         first, step = block, inner
         if reverse:
@@ -61,7 +45,7 @@ def _cumulate(x, out, count, inner, exclusive, reverse, neutral, combine):
             total = neutral if exclusive else x[first]
             out[first] = total
             for k in range(count - 1):
-                total = combine(total, x[source + k * step])
+                total = _combined(total, x[source + k * step], multiply)
                 out[first + (k + 1) * step] = total
         else:
             row = out[first : first + inner]
@@ -72,5 +56,5 @@ def _cumulate(x, out, count, inner, exclusive, reverse, neutral, combine):
                 start = first + (k + 1) * step
                 added, result = x[source + k * step :][:inner], out[start : start + inner]
                 for j in range(inner):
-                    result[j] = combine(row[j], added[j])
+                    result[j] = _combined(row[j], added[j], multiply)
                 row = result

@@ -150,7 +150,7 @@ def take_largest(x, out, count, inner, divisor):
                 found = _larger(found, x[i])
             out[line] = found
     else:
-        _pick_from_rows(x, out, count, inner, _larger)
+        _pick_from_rows(x, out, count, inner, True)
 
 
 @kernel(whole=("x", "out"))
@@ -164,7 +164,7 @@ def take_smallest(x, out, count, inner, divisor):
                 found = _smaller(found, x[i])
             out[line] = found
     else:
-        _pick_from_rows(x, out, count, inner, _smaller)
+        _pick_from_rows(x, out, count, inner, False)
 
 
 @helper
@@ -178,14 +178,18 @@ def _smaller(a, b):
 
 
 @helper
-def _pick_from_rows(x, out, count, inner, pick):
+def _pick_from_rows(x, out, count, inner, largest):
     for block in range(out.size // max(inner, 1)):
         result = out[block * inner :][:inner]
         result[:] = x[block * count * inner :][:inner]
         for i in range(1, count):
             row = x[(block * count + i) * inner :][:inner]
-            for j in range(inner):
-                result[j] = pick(result[j], row[j])
+            if largest:
+                for j in range(inner):
+                    result[j] = _larger(result[j], row[j])
+            else:
+                for j in range(inner):
+                    result[j] = _smaller(result[j], row[j])
 
 
 _KERNELS = {"sum": add, "product": multiply, "largest": take_largest, "smallest": take_smallest}
