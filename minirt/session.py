@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from .feeds import Feeds, Shapes
     from .graph import Graph, Node, Value
     from .model.load import Model
-    from .runtime.plan import Step
+    from .runtime.steps import Step
 
 __all__ = ["Session", "load", "run"]
 

@@ -11,7 +11,7 @@ from minirt.errors import ExecutionError, InputError, ShapeError
 from minirt.graph import Node
 from minirt.runtime import executor
 from minirt.runtime.executor import Executor, Executors, Frames
-from minirt.runtime.plan import NOTHING, Constant, Objects, Plan, Region, Step
+from minirt.runtime.steps import NOTHING, Constant, Objects, Plan, Region, Step
 from minirt.types import TensorType
 
 INT, HALF, STRING = (BY_NAME[n] for n in ("int32", "float16", "string"))

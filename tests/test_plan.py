@@ -8,7 +8,8 @@ from minirt.errors import UnsupportedError
 from minirt.graph import Graph, Node, Value
 from minirt.ops import registry
 from minirt.ops.registry import Alias
-from minirt.runtime.plan import NOTHING, Constant, Objects, Plan, Region, Returned, make_plan
+from minirt.runtime.plan import make_plan
+from minirt.runtime.steps import NOTHING, Constant, Objects, Plan, Region, Returned
 from minirt.types import Dim, SequenceType, TensorType
 
 FLOAT, HALF, DOUBLE = (BY_NAME[n] for n in ("float", "float16", "double"))

@@ -13,14 +13,14 @@ import numpy as np
 from ..errors import ExecutionError, MinirtError
 from ..types import TensorType
 from .arena import ALIGNMENT
-from .plan import NOTHING, Constant, Objects, Plan, Region, Returned
+from .steps import NOTHING, Constant, Objects, Plan, Region, Returned
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Sequence
     from types import CodeType
 
     from ..types import Shape, Type
-    from .plan import Step
+    from .steps import Step
 
     #: Flat storage buffers, and storage form (:mod:`minirt.data.values`) of what is no tensor.
     Buffers = Sequence[Any]
