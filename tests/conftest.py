@@ -1,12 +1,19 @@
-"""Counts the kernel specialisations that a run of the tests compiled, and says so at its end."""
+"""Counts the kernel specialisations that a run of the tests compiled, and says so at its end.
+
+Interrupts are as in the foreground, here and in what tests start: shells have programs in the
+background ignore them.
+"""
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections import Counter
 from typing import Any
 
 import pytest
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 _kernels: Counter[str] = Counter()
 _casts: set[str] = set()

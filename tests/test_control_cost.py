@@ -119,8 +119,6 @@ ENDLESS = """
     body = loop("GIVEN", "i, c, v", "w = Add(v, one)", "c, w", "y")
     s = session("float x, bool go", "float y", body, initializers="float one = {1}")
     x = np.zeros((), np.float32)
-    # Shells have programs in the background ignore it.
-    signal.signal(signal.SIGINT, signal.default_int_handler)
     timer = threading.Timer(1, os.kill, (os.getpid(), signal.SIGINT))
     timer.start()
     try:

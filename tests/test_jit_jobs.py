@@ -57,7 +57,6 @@ if hasattr(signal, "pthread_kill"):
 
     def test_an_interruption_leaves_the_job_alone() -> None:
         # Shells start what runs in the background deaf to Ctrl-C.
-        signal.signal(signal.SIGINT, signal.default_int_handler)
         go, ended = threading.Event(), threading.Event()
 
         def job() -> None:
