@@ -56,7 +56,6 @@ def test_a_job_has_a_stack_of_its_own() -> None:
 if hasattr(signal, "pthread_kill"):
 
     def test_an_interruption_leaves_the_job_alone() -> None:
-        # Shells start what runs in the background deaf to Ctrl-C.
         go, ended = threading.Event(), threading.Event()
 
         def job() -> None:
