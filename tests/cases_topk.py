@@ -81,7 +81,7 @@ CASES = [
     _wrong((X, ONE * 8), ShapeError, "K=8, but X float", axis=1),
     _wrong((X, -ONE), ShapeError, "K=-1 is negative"),
     _wrong((X, ONE), ShapeError, "axis=3", axis=3),
-    _wrong((X, np.array([1, 2])), ShapeError, "one number"),
+    _wrong((X, np.array([1, 2])), ShapeError, "K is int64[2], but must be a single value"),
     _wrong((X, ONE), SchemaError, "largest=2", largest=2),
     _wrong((X,), ShapeError, "-3 is negative", opset=1, k=-3),
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,11 +27,16 @@ def flag(name: str, value: int) -> bool:
     return value == 1
 
 
-def single(name: str, operand: TensorType) -> int | None:
-    """The one number in the operand ``name``, None while it is not known. Raises ShapeError."""
+def single(name: str, operand: TensorType | None) -> Any:
+    """The value in an operand that must have one element, None while it is not known.
+
+    It is as in storage: 0 or 1 for a bool. Raises ShapeError for another number of elements.
+    """
+    if operand is None:
+        return None
     if operand.size not in (None, 1):
-        raise ShapeError(f"{name} {operand} has {operand.size} elements, but is one number")
-    return None if operand.value is None else int(operand.value.reshape(-1)[0])
+        raise ShapeError(f"{name} is {operand}, but must be a single value")
+    return None if operand.value is None else operand.value.item()
 
 
 def attribute_to_operand(

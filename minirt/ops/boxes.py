@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from .. import kernels
 from ..dtypes import BY_NAME
-from ..errors import ShapeError
 from ..kernels.arrays import Shaped
 from ..types import Dim, TensorType
-from .arguments import flag
-from .fit import fit
+from .arguments import flag, single
 from .registry import op
+from .shapes import fit
 
 _INT64 = BY_NAME["int64"]
 
@@ -33,6 +32,5 @@ def non_max_suppression(
         ("iou_threshold", iou_threshold),
         ("score_threshold", score_threshold),
     ):
-        if operand is not None and operand.size not in (None, 1):
-            raise ShapeError(f"{name} is {operand}, but must be a single value")
+        single(name, operand)
     return TensorType(_INT64, (Dim(), 3)), lambda: Shaped(kernels.non_max_suppression(centered))

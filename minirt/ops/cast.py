@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from .. import kernels
 from ..dtypes import BY_CODE, BY_NAME, DType, Kind
 from ..errors import SchemaError
+from .arguments import flag
 from .registry import Alias, op, upgrade
 
 if TYPE_CHECKING:
@@ -39,13 +40,12 @@ def cast_like(input, target_type, *, saturate, round_mode):
 def _convert(input: TensorType, dtype: DType, saturate: int, round_mode: str):
     if round_mode not in _ROUND_MODES:
         raise SchemaError(f"round_mode={round_mode!r} is none of {', '.join(_ROUND_MODES)}")
-    if saturate not in (0, 1):
-        raise SchemaError(f"saturate={saturate} is neither 0 nor 1")
+    saturate = flag("saturate", saturate)
     output = input.with_dtype(dtype)
     if dtype is input.dtype:
         return output, Alias("input")
     return output, lambda: kernels.convert(
-        input.dtype, dtype, output.size, saturate=bool(saturate), round_mode=round_mode
+        input.dtype, dtype, output.size, saturate=saturate, round_mode=round_mode
     )
 
 

@@ -14,8 +14,9 @@ from ..dtypes import BY_NAME
 from ..errors import ExecutionError, SchemaError, ShapeError
 from ..kernels.arrays import Shaped
 from ..types import Dim, OptionalType, SparseTensorType, TensorType, union
+from .arguments import single
 from .registry import op
-from .values import promised, returned, single, stacked
+from .values import promised, returned, stacked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -38,7 +39,7 @@ def if_(cond, *, then_branch, else_branch):
     An output has the type that covers those of both branches. A branch that cannot run with
     the shapes at hand may be there as long as it is not taken.
     """
-    known = single(cond, "cond")
+    known = single("cond", cond)
     if known is not None:
         taken = then_branch if known else else_branch
         types = taken.types()
@@ -110,7 +111,7 @@ def loop(M, cond, *v_initial, body):
     type that covers all that it becomes. Scan outputs, which keep one shape, get a leading
     dimension: the number of iterations.
     """
-    most, start = single(M, "M"), single(cond, "cond")
+    most, start = single("M", M), single("cond", cond)
     number, condition = _counter_shape(body, 0), _counter_shape(body, 1)
     counters = TensorType(_INT64, number), TensorType(_BOOL, condition)
     unknown: set[Dim] = set()
@@ -190,7 +191,7 @@ def _check_made(made: Sequence[Type], carried: int) -> None:
     condition = made[0]
     if not isinstance(condition, TensorType) or condition.dtype is not _BOOL:
         raise SchemaError(f"the condition that body makes is {condition}, but should be bool[]")
-    single(condition, "the condition that body makes")
+    single("the condition that body makes", condition)
 
 
 def _widened(index: int, state: Type, made: Type, unknown: set[Dim]) -> Type:

@@ -7,9 +7,8 @@ from ..errors import SchemaError, ShapeError
 from ..kernels.arrays import Shaped
 from ..kernels.bounds import take
 from ..types import TensorType
-from .fit import fit
 from .registry import op
-from .shapes import normalized_axis, unknown_dims
+from .shapes import fit, normalized_axis, unknown_dims
 
 __all__ = ["element_axis"]
 

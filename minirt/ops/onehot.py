@@ -8,9 +8,8 @@ from .. import kernels
 from ..errors import ShapeError
 from ..kernels.arrays import Shaped
 from ..types import Dim, TensorType
-from .fit import fit
 from .registry import op
-from .shapes import addressable, normalized_axis
+from .shapes import addressable, fit, normalized_axis
 
 
 @op("OneHot", since=9, contents=("depth",))

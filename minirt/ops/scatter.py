@@ -10,10 +10,9 @@ from ..errors import SchemaError, ShapeError, UnsupportedError
 from ..kernels.arrays import Shaped, computed, number_dtype
 from ..kernels.overwrite import write_cache
 from ..types import Dim, TensorType
-from .fit import fit
 from .gather import element_axis
 from .registry import op, upgrade
-from .shapes import normalized_axis
+from .shapes import fit, normalized_axis
 
 if TYPE_CHECKING:
     from collections.abc import Callable

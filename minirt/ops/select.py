@@ -12,9 +12,8 @@ from ..kernels.arrays import Shaped, computed
 from ..kernels.unique import unique as find_unique
 from ..types import Dim, TensorType
 from .arguments import flag
-from .fit import fit
 from .registry import op
-from .shapes import normalized_axis, product
+from .shapes import fit, normalized_axis, product
 
 if TYPE_CHECKING:
     from collections.abc import Callable

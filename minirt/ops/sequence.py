@@ -11,9 +11,10 @@ from ..dtypes import BY_CODE, BY_NAME
 from ..errors import ExecutionError, SchemaError, ShapeError
 from ..kernels.arrays import Shaped
 from ..types import Dim, SequenceType, TensorType, union
+from .arguments import single
 from .registry import op
 from .shapes import normalized_axis
-from .values import returned, single
+from .values import returned
 
 if TYPE_CHECKING:
     from ..types import Shape, Type
@@ -52,7 +53,7 @@ def sequence_at(input_sequence, position):
     https://onnx.ai/onnx/operators/onnx__SequenceAt.html
     """
     element = _tensor_in(input_sequence)
-    single(position, "position")
+    single("position", position)
 
     def run(sequence: list[Any], position: np.ndarray) -> Any:
         return returned([sequence[_index(position, len(sequence))]], [element])
@@ -71,7 +72,7 @@ def sequence_insert(input_sequence, tensor, position):
     element = _element(_tensor_in(input_sequence), tensor)
     if input_sequence.empty:
         element = tensor.without_value()
-    single(position, "position")
+    single("position", position)
 
     def run(sequence: list[Any], tensor: np.ndarray, position: np.ndarray | None) -> list[Any]:
         n = len(sequence)
@@ -87,7 +88,7 @@ def sequence_erase(input_sequence, position):
 
     https://onnx.ai/onnx/operators/onnx__SequenceErase.html
     """
-    single(position, "position")
+    single("position", position)
 
     def run(sequence: list[Any], position: np.ndarray | None) -> list[Any]:
         last = np.array(-1)

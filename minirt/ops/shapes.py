@@ -8,17 +8,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import ShapeError
-from ..types import Dim
+from ..types import Dim, TensorType, merge
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from ..types import Shape, TensorType
+    from ..types import Shape
 
 __all__ = [
     "addressable",
     "axes_operand",
     "broadcast",
+    "fit",
     "integers",
     "length",
     "normalized_axes",
@@ -163,3 +164,15 @@ def normalized_axes(axes: Sequence[int], rank: int, name: str = "axes") -> tuple
     if len(set(found)) < len(found):
         raise ShapeError(f"{name}={list(map(int, axes))} names an axis twice")
     return found
+
+
+def fit(name: str, operand: TensorType, *shape: int | Dim, why: str = "") -> Shape:
+    """What the shape of an operand and the one that it must have say together.
+
+    Raises ShapeError, which ends in ``why``, where they contradict each other.
+    """
+    wanted = operand.with_shape(*shape)
+    both = merge(operand, wanted)
+    if not isinstance(both, TensorType) or both.shape is None:
+        raise ShapeError(f"{name} is {operand}, but must be {wanted}{why}")
+    return both.shape

@@ -1,4 +1,4 @@
-"""What operators share that hand on whole values: single ones, and those that they return."""
+"""What operators share that hand on whole values, as If and Loop do."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import ExecutionError, ShapeError
+from ..errors import ExecutionError
 from ..types import TensorType, merge
 
 if TYPE_CHECKING:
@@ -14,19 +14,7 @@ if TYPE_CHECKING:
 
     from ..types import Shape, Type
 
-__all__ = ["promised", "returned", "single", "stacked"]
-
-
-def single(operand: TensorType | None, name: str) -> Any:
-    """The value of an operand that must have one element, None while it is not known.
-
-    Raises ShapeError for another number of elements.
-    """
-    if operand is None:
-        return None
-    if operand.size not in (None, 1):
-        raise ShapeError(f"{name} is {operand}, but must be a single value")
-    return None if operand.value is None else operand.value.item()
+__all__ = ["promised", "returned", "stacked"]
 
 
 def returned(values: Sequence[Any], types: Sequence[Type]) -> Any:
