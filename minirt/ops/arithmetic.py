@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..errors import ShapeError
 from ..kernels import arithmetic
 from ..kernels.arrays import elementwise
 from ..types import TensorType
-from .arguments import flag
+from .arguments import flag, single
 from .elementwise import binary, broadcasting, old_binary, same_shape, scalar, unary
 from .registry import op
 from .shapes import broadcast
@@ -97,8 +96,7 @@ def clip_to_attributes(input, *, max, min):
 def clip(input, min, max):
     """Min(max, Max(input, min)), where an omitted one is no limit."""
     for name, limit in (("min", min), ("max", max)):
-        if limit is not None and limit.shape is not None and limit.size not in (None, 1):
-            raise ShapeError(f"{name} is {limit}, but must be a single number")
+        single(name, limit)
     return input.without_value(), lambda: elementwise(
         arithmetic.clip, [input, _one(min), _one(max)], [input]
     )

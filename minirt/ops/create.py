@@ -12,6 +12,7 @@ from ..dtypes import BY_NAME
 from ..errors import SchemaError, ShapeError
 from ..kernels.arrays import Shaped
 from ..types import Dim, TensorType
+from .arguments import single
 from .element_types import result_dtype
 from .registry import op
 
@@ -126,8 +127,7 @@ def range_(start, limit, delta, *, stash_type):
 
 def _number(operand: TensorType, name: str) -> int | float | None:
     """What a tensor of one element holds, None while it is not known."""
-    if operand.size not in (None, 1):
-        raise ShapeError(f"{name} is {operand}, but it must be a scalar")
+    single(name, operand)
     if operand.value is None:
         return None
     number = operand.value.reshape(()).view(operand.dtype.public)

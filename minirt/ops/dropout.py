@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..dtypes import BY_NAME
-from ..errors import ExecutionError, ShapeError
+from ..errors import ExecutionError
 from ..kernels.arrays import Shaped, computed
 from ..types import TensorType
+from .arguments import single
 from .random import generator
 from .registry import Alias, op, upgrade
 
@@ -49,10 +50,8 @@ def dropout(data, ratio=None, training_mode=None, *, seed):
 
     https://onnx.ai/onnx/operators/onnx__Dropout.html
     """
-    for operand, name in ((ratio, "ratio"), (training_mode, "training_mode")):
-        if operand is not None and operand.size not in (None, 1):
-            raise ShapeError(f"{name} is {operand}, but it must be a scalar")
-    if training_mode is None or _is_false(training_mode):
+    single("ratio", ratio)
+    if training_mode is None or single("training_mode", training_mode) == 0:
         return _kept(data, _BOOL)
     mask = data.with_dtype(_BOOL)
 
@@ -76,10 +75,6 @@ def dropout(data, ratio=None, training_mode=None, *, seed):
         return Shaped(run)
 
     return (data.without_value(), mask), kernel
-
-
-def _is_false(type: TensorType) -> bool:
-    return type.value is not None and not type.value.any()
 
 
 def _kept(data, mask_dtype: DType):

@@ -10,6 +10,7 @@ import numpy as np
 from ..errors import SchemaError, ShapeError
 from ..kernels.arrays import Shaped
 from ..types import Dim, TensorType
+from .arguments import single
 from .registry import Alias, op, upgrade
 from .shapes import addressable, axes_operand, integers, length, normalized_axes, unknown_dims
 from .slices import zero
@@ -27,8 +28,7 @@ def pad(data, pads, constant_value=None, axes=None, *, mode):
     https://onnx.ai/onnx/operators/onnx__Pad.html
     """
     _check_mode(mode)
-    if constant_value is not None and constant_value.size not in (None, 1):
-        raise ShapeError(f"constant_value is {constant_value}, but should be one element")
+    single("constant_value", constant_value)
     widths, count = integers(pads, "pads"), length(pads, "pads")
     if data.shape is None:
         rank = count // 2 if axes is None and count is not None else None

@@ -10,6 +10,7 @@ from .. import kernels
 from ..dtypes import BY_NAME
 from ..errors import ShapeError
 from ..types import Dim, TensorType
+from .arguments import single
 from .element_types import result_dtype
 from .registry import op
 
@@ -35,11 +36,9 @@ def _window(name: str, least: float, first: float, second: float = 0.0):
         as ONNX defines it.
         """
         dtype = result_dtype(name, "output", output_datatype, _FLOAT, "output_datatype")
-        if size.size not in (None, 1):
-            raise ShapeError(f"size is {size}, but it must be a scalar")
-        if size.value is None:
+        count = single("size", size)
+        if count is None:
             return TensorType(dtype, (Dim(),)), None
-        count = size.value.item()
         if count < 0:
             raise ShapeError(f"size={count} is negative")
         turn = count if periodic else count - 1
